@@ -2,14 +2,13 @@
 
 import pytest
 
-from touchstone.ops.lab.consistency.written.hands import Written
-from touchstone.ops.lab.consistency.written.trial import WRITTEN, both_halves, tried
+from touchstone.ops.lab.consistency.written_pairs import Written, both_halves, tried, written_pairs
 
 #: Ends without units that differ by a power of ten may be of two units.
 MISSED = {"a range beside another"}
 
 
-@pytest.mark.parametrize("pair", [pytest.param(pair, id=pair.name) for pair in WRITTEN if pair.name not in MISSED])
+@pytest.mark.parametrize("pair", [pytest.param(pair, id=pair.name) for pair in written_pairs() if pair.name not in MISSED])
 def test_a_pair_written_by_hand_comes_out_as_it_was_meant(pair: Written) -> None:
     assert tried((pair,))["wrong"] == []
 
@@ -17,5 +16,5 @@ def test_a_pair_written_by_hand_comes_out_as_it_was_meant(pair: Written) -> None
 def test_names_of_pairs_are_told_once_and_both_halves_have_many() -> None:
     halves = both_halves()
 
-    assert len({pair.name for pair in WRITTEN}) == len(WRITTEN)
+    assert len({pair.name for pair in written_pairs()}) == len(written_pairs())
     assert all(half["equal"] > 50 and half["contradictions"] > 30 for half in halves.values())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops.lab.consistency.written.hands import (
+from tests.scorers.clinical.consistency.short_documents import (
     RXNORM,
     SNOMED,
     bundle,

@@ -12,7 +12,7 @@ from typing import Any, Final
 from touchstone.ops.lab.consistency import in_ccda, in_fhir, in_hl7v2
 from touchstone.ops.lab.consistency.changes import Chance, Change
 from touchstone.ops.lab.consistency.pairs import Pair, pairs_of, sample_pairs
-from touchstone.ops.lab.consistency.written.trial import both_halves
+from touchstone.ops.lab.consistency.written_pairs import both_halves
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.consistency.ccda_record import parse
 from touchstone.scorers.clinical.report import Report

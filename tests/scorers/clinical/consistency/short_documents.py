@@ -1,36 +1,19 @@
-"""What pairs written by hand are built of: one invented patient, and short ways to write FHIR resources, HL7 v2 segments and C-CDA entries."""
+"""Short ways to write FHIR resources, HL7 v2 segments and C-CDA entries of one invented patient."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
-
-from touchstone.schemas.trace import ClinicalFormat
 
 SNOMED: Final = "http://snomed.info/sct"
 LOINC: Final = "http://loinc.org"
 RXNORM: Final = "http://www.nlm.nih.gov/research/umls/rxnorm"
 ICD: Final = "http://hl7.org/fhir/sid/icd-10-cm"
-CVX: Final = "http://hl7.org/fhir/sid/cvx"
-NDC: Final = "http://hl7.org/fhir/sid/ndc"
-UCUM: Final = "http://unitsofmeasure.org"
 _TERMS: Final = "http://terminology.hl7.org/CodeSystem"
 #: URL of a code system → its OID.
 OIDS: Final = {
     SNOMED: "2.16.840.1.113883.6.96", LOINC: "2.16.840.1.113883.6.1", RXNORM: "2.16.840.1.113883.6.88", ICD: "2.16.840.1.113883.6.90",
-    CVX: "2.16.840.1.113883.12.292", NDC: "2.16.840.1.113883.6.69",
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """Documents of one patient. `expects`: how the code of each finding that must come begins; empty where they say the same."""
-
-    name: str
-    documents: tuple[tuple[ClinicalFormat, Any], ...]
-    expects: tuple[str, ...] = ()
-    persona: dict[str, Any] = field(default_factory=dict)
 
 
 def concept(*codings: tuple[str, str, str], text: str = "") -> dict[str, Any]:
@@ -71,44 +54,11 @@ def condition(system: str, code: str, display: str, **more: Any) -> dict[str, An
     } | more
 
 
-def status(name: str, code: str) -> dict[str, Any]:
-    """A status as a CodeableConcept: `condition-clinical`, `condition-ver-status` and the like."""
-    return concept((f"{_TERMS}/{name}", code, ""))
-
-
-def allergy(system: str, code: str, display: str, **more: Any) -> dict[str, Any]:
-    """An AllergyIntolerance."""
-    return {"resourceType": "AllergyIntolerance", "code": concept((system, code, display)), "patient": {"reference": "Patient/henrik"}} | more
-
-
 def order(system: str, code: str, display: str, dose: tuple[float, str] | None = None, **more: Any) -> dict[str, Any]:
     """A MedicationRequest."""
     dosage = {} if dose is None else {"dosageInstruction": [{"doseAndRate": [{"doseQuantity": {"value": dose[0], "unit": dose[1]}}]}]}
     whole = {"resourceType": "MedicationRequest", "status": "active", "intent": "order", "medicationCodeableConcept": concept((system, code, display))}
     return whole | dosage | more
-
-
-def vaccine(system: str, code: str, display: str, day: str, **more: Any) -> dict[str, Any]:
-    """An Immunization."""
-    return {"resourceType": "Immunization", "status": "completed", "vaccineCode": concept((system, code, display)), "occurrenceDateTime": day} | more
-
-
-def observed(code: str, display: str, value: Any, unit: str = "", at: str = "2025-05-06T08:10:00+02:00", **more: Any) -> dict[str, Any]:
-    """An Observation with a LOINC code: a number with its UCUM unit, or a text."""
-    told = {"valueString": value} if isinstance(value, str) else {"valueQuantity": {"value": value, "unit": unit, "system": UCUM, "code": unit}}
-    whole = {
-        "resourceType": "Observation",
-        "status": "final",
-        "category": [concept((f"{_TERMS}/observation-category", "laboratory", ""))],
-        "code": concept((LOINC, code, display)),
-        "effectiveDateTime": at,
-    }
-    return whole | ({} if value is None else told) | more
-
-
-def vital(code: str, display: str, value: float, unit: str, at: str = "2025-05-06T08:10:00+02:00") -> dict[str, Any]:
-    """An Observation of the vital signs."""
-    return observed(code, display, value, unit, at, category=[concept((f"{_TERMS}/observation-category", "vital-signs", ""))])
 
 
 PID: Final = "PID|1||80221^^^GENHOSP&1.3.6.1.4.1.99.1&ISO^MR||ALVAREZ^HENRIK||19740312|M"
@@ -151,11 +101,6 @@ def cd(system: str, code: str, display: str = "", tag: str = "value", inner: str
     return f"<{tag}{typed} code={quoteattr(code)} codeSystem={quoteattr(OIDS.get(system, system))} displayName={quoteattr(display)}>{inner}</{tag}>"
 
 
-def interval(low: str = "", high: str = "") -> str:
-    """An effectiveTime of an interval."""
-    return "<effectiveTime>" + (f'<low value="{low}"/>' if low else "") + (f'<high value="{high}"/>' if high else "") + "</effectiveTime>"
-
-
 def problem(value: str, when: str = "", *, negated: bool = False, act: str = "active", more: str = "") -> str:
     """A problem concern with one observation."""
     negation = ' negationInd="true"' if negated else ""
@@ -165,37 +110,3 @@ def problem(value: str, when: str = "", *, negated: bool = False, act: str = "ac
         f'<templateId root="2.16.840.1.113883.10.20.22.4.4"/><code code="55607006" codeSystem="{OIDS[SNOMED]}"/><statusCode code="completed"/>'
         f"{when}{value}{more}</observation></entryRelationship></act>"
     )
-
-
-def reaction_to(substance: str, when: str = "", *, value: str = "", negated: bool = False, more: str = "", act: str = "active") -> str:
-    """An allergy concern with one observation."""
-    negation = ' negationInd="true"' if negated else ""
-    kind = value or cd(SNOMED, "416098002", "Allergy to drug")
-    consumed = f'<participant typeCode="CSM"><participantRole><playingEntity>{substance}</playingEntity></participantRole></participant>' if substance else ""
-    return (
-        f'<act classCode="ACT" moodCode="EVN"><statusCode code="{act}"/><entryRelationship typeCode="SUBJ"><observation classCode="OBS" moodCode="EVN"{negation}>'  # noqa: E501
-        f'<templateId root="2.16.840.1.113883.10.20.22.4.7"/>{when}{kind}{consumed}{more}</observation></entryRelationship></act>'
-    )
-
-
-def given(material: str, when: str = "", dose: str = "", *, mood: str = "EVN", state: str = "active", negated: bool = False) -> str:
-    """A medication or immunization activity."""
-    negation = ' negationInd="true"' if negated else ""
-    return (
-        f'<substanceAdministration classCode="SBADM" moodCode="{mood}"{negation}><templateId root="2.16.840.1.113883.10.20.22.4.16"/>'
-        f'<statusCode code="{state}"/>{when}{dose}<consumable><manufacturedProduct><manufacturedMaterial>{material}</manufacturedMaterial>'
-        "</manufacturedProduct></consumable></substanceAdministration>"
-    )
-
-
-def measured(code: str, value: str, at: str = "20250506081000+0200", display: str = "") -> str:
-    """An observation of the results or vital signs."""
-    return (
-        f'<organizer classCode="CLUSTER" moodCode="EVN"><component><observation classCode="OBS" moodCode="EVN">{cd(LOINC, code, display, "code")}'
-        f'<statusCode code="completed"/><effectiveTime value="{at}"/>{value}</observation></component></organizer>'
-    )
-
-
-def pq(number: str, unit: str) -> str:
-    """A PQ."""
-    return f'<value xsi:type="PQ" value="{number}" unit="{unit}"/>'

@@ -1,21 +1,42 @@
-"""Runs the check on the pairs written by hand: equal ones that raise a finding, and contradictions that raise none."""
+"""Pairs of documents written by hand (written_pairs.jsonl): equal ones must raise no finding, contradictions the expected ones.
+
+A line of the file is one pair: {"name", "documents": [[format, content], …], "expects": beginnings of the expected codes, "persona"}.
+"""
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import sha256
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
-from touchstone.ops.lab.consistency.written import lists, people, personas, values
-from touchstone.ops.lab.consistency.written.hands import Written
 from touchstone.schemas.result import Finding
+from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.report import Context
 
+FILE: Final = Path(__file__).with_suffix(".jsonl")
 #: The day on which the pairs are compared, for ages.
 AT: Final = datetime(2025, 5, 7, tzinfo=UTC)
-WRITTEN: Final[tuple[Written, ...]] = (*people.PAIRS, *values.PAIRS, *lists.PAIRS, *personas.PAIRS)
 _PREFIX: Final = "consistency."
+
+
+class Written(NamedTuple):
+    """Documents of one patient. `expects`: how the code of each expected finding begins; empty if the documents agree."""
+
+    name: str
+    documents: list[tuple[ClinicalFormat, Any]]
+    expects: tuple[str, ...]
+    persona: dict[str, Any]
+
+
+@cache
+def written_pairs() -> tuple[Written, ...]:
+    """All pairs."""
+    stored = map(json.loads, FILE.read_text(encoding="utf-8").splitlines())
+    return tuple(Written(one["name"], one["documents"], tuple(one.get("expects", ())), one.get("persona", {})) for one in stored)
 
 
 def is_kept_back(pair: Written) -> bool:
@@ -59,4 +80,4 @@ def tried(pairs: tuple[Written, ...]) -> dict[str, Any]:
 def both_halves() -> dict[str, Any]:
     """The counts of the half that was used to fix the check, and of the half that was kept back until then."""
     halves = {"used for fixes": False, "kept back": True}
-    return {name: tried(tuple(pair for pair in WRITTEN if is_kept_back(pair) is kept)) for name, kept in halves.items()}
+    return {name: tried(tuple(pair for pair in written_pairs() if is_kept_back(pair) is kept)) for name, kept in halves.items()}
