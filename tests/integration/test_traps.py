@@ -26,7 +26,7 @@ from faust.types import tuples
 from tests.integration.brokers import Broker
 from tests.streams.fakes import FakeRecord, GatedPublisher, StepScorer, make_intake, safe_record
 from touchstone.ops.lab.chaos.checks import check_commits, check_topics
-from touchstone.ops.lab.chaos.evidence import Evidence, Letter, Position, Told, gather
+from touchstone.ops.lab.chaos.evidence import Evidence, Letter, Position, SentResult, gather
 from touchstone.ops.lab.chaos.grounds import Field, Grounds
 from touchstone.ops.lab.chaos.observer import Observer, Sample
 from touchstone.ops.lab.chaos.plan import Plan, Poison, make_plan
@@ -365,7 +365,7 @@ def test_an_answer_that_aiokafka_does_not_know_ends_no_membership(runner: str, e
     try:
         worker.start()
         drain(field)
-        assert worker.said("consumer_failed")
+        assert worker.has_logged("consumer_failed")
         assert worker.leave() == 0
     finally:
         worker.kill()
@@ -540,7 +540,7 @@ def evidence_of(plan: Plan, *, without: int | None = None) -> Evidence:
             evidence.ledger[at].append(at)
         else:
             event = plan.cases[record.case]["id"]
-            evidence.results[at].append(Told(at, event, f"result of {event}"))
+            evidence.results[at].append(SentResult(at, event, f"result of {event}"))
     return evidence
 
 
@@ -560,7 +560,7 @@ def test_the_checks_see_a_second_result_id_and_a_changed_dead_letter() -> None:
     plan = make_plan(1, 100, partitions=4, poison=Poison(0.05, ("empty",)))
     evidence = evidence_of(plan)
     at, told = next(iter(evidence.results.items()))
-    told.append(Told(at, told[0].event_id, "another"))
+    told.append(SentResult(at, told[0].event_id, "another"))
     letter = next(iter(evidence.letters))
     evidence.letters[letter] = [Letter(letter, intact=False)]
     counts = check_topics(plan, evidence)

@@ -1,4 +1,4 @@
-"""The laboratory's one door: `python -m touchstone.ops.lab NAME …`; without a name it lists what there is."""
+"""The laboratory's one door: `python -m touchstone.ops.lab NAME …`; without a name it lists all."""
 
 import sys
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from touchstone.ops.cli.common.shared import EXIT_ERROR, EXIT_STOPPED, one_line
 from touchstone.ops.lab.command import EXIT_USAGE, PROGRAM
 from touchstone.scorers.base import ConfigError
 
-#: Name → its module below touchstone.ops.lab, whose `main` takes the rest of the command line, and what it does.
+#: Name → its module below touchstone.ops.lab, whose `main` takes the rest of the command line, and its description.
 EXPERIMENTS = {
     "agreement": ("agreement.command", "compare verdicts with labelled files, or with the official FHIR validator (--oracle)"),
     "alarms": ("agreement.alarms", "list the findings on valid documents, by code"),
@@ -72,7 +72,7 @@ def chosen(words: Sequence[str]) -> str | None:
 
 
 def listing() -> str:
-    """Every name with what it does, a line each."""
+    """Every name with its description, a line each."""
     width = max(map(len, EXPERIMENTS)) + 2
     return "\n".join([f"usage: {PROGRAM} NAME [--help] …", "", *(f"  {name:{width}}{does}" for name, (_, does) in EXPERIMENTS.items())])
 

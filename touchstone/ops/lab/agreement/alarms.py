@@ -26,7 +26,7 @@ GRAVE = ("critical", "major")
 SEVERITIES = (*GRAVE, "minor", "info")
 #: Code → the real fault of the documents that have it. FHIR's were confirmed: the official validator calls the same documents invalid.
 JUSTIFIED = {
-    "data_types.coding-system": "a person's name stands where the coding system belongs (OBR-31.3)",
+    "data_types.coding-system": "a person's name in the place of the coding system (OBR-31.3)",
     "data_types.coding-system-missing": "a code without its system in OBX-3, OBX-5 or OBR-4",
     "data_types.cx-authority": "a patient's identifier without an authority (the specification asks for it, HL7 v2 does not; validity does not count it)",
     "data_types.datatype": "a time where a number or a day belongs, `11:30:05` in TM, `test` in NM",
@@ -56,7 +56,7 @@ JUSTIFIED = {
     "structure.unknown-segment": "a segment of no version",
     "terminology.form": "local codes that call themselves SNOMED CT, LOINC or NDC",
     "units.invalid": "mEq, ea, tbl, drop, mcg, ml/hr, (score) given as UCUM codes",
-    "valuesets.code": "codes that table 0119 or 0136 lacks; fields shifted by one",
+    "valuesets.code": "codes that are not in table 0119 or 0136; fields shifted by one",
 }
 #: Documents named on one line.
 NAMED_MAX = 5

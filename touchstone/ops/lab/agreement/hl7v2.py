@@ -1,7 +1,7 @@
 """Measures how far the HL7 v2 validator agrees with messages whose file names state their fault, and whether it reads samples whole.
 
 A name is read word by word: `NO_MSH3`, `PID5_ERROR`, `WITH_PID22.1_NO_PID22.3`, `OBX2CWE_OBX5ST`, `DUPLICATE_OBX1`, `TWO_OBX_WITH_SAME_OBX3…`
-name a place and what is wrong there; `VALID` says that nothing is. A name that says neither is reported as unread, never guessed.
+name a place and its fault; `VALID` means that there is none. Any other name is reported as unread, never guessed.
 """
 
 import re
@@ -19,7 +19,7 @@ from touchstone.scorers.clinical.formats.hl7v2 import decode, read
 from touchstone.scorers.clinical.formats.hl7v2.fields import checker
 
 GRAVE = frozenset({"critical", "major"})
-#: What makes a file one of HL7 v2: a header at the beginning of some line, whatever its delimiters.
+#: The sign of an HL7 v2 file: a header at the beginning of some line, with any delimiters.
 _HEADER = re.compile(rb"(?:^|[\r\n\x0b])\s*(?:MSH|FHS|BHS)[^A-Za-z0-9\s]")
 _HEADER_WITHIN_BYTES = 1 << 20
 _PLACE = re.compile(r"([A-Z][A-Z0-9]{2})(\d{1,3})(?:\.\d+)*")
@@ -43,7 +43,7 @@ class Promise:
     severities: frozenset[str] = GRAVE
 
     def keeps(self, finding: Finding) -> bool:
-        """Whether a finding is the promised one. A segment that is absent is reported at another, by a finding of the structure."""
+        """True if a finding is the promised one. A missing segment is reported at another one, by a finding of the structure."""
         if self.valid or finding.severity not in self.severities:
             return False
         if self.segment is None or (self.field is None and finding.code.startswith("structure.")):
@@ -59,7 +59,7 @@ class Promise:
 
 
 def read_name(name: str) -> Promise | None:
-    """What a file's name promises; None where it says nothing that is understood."""
+    """The promise of a file's name; None if it has none."""
     words = [word.strip(".").upper() for word in re.split(r"[^A-Za-z0-9.]+", name) if word.strip(".")]
     pairs = list(pairwise(words))
     absent = [place for verb, word in pairs if verb in _ABSENT and (place := _place(word))]
@@ -71,7 +71,7 @@ def read_name(name: str) -> Promise | None:
         return Promise(valid=True)
     if twice:  # two segments are distinguished by all their fields: any of them may be named
         return Promise(segment=twice[0][0])
-    if absent:  # WITH_PID22.1_NO_PID22.3: the last is what lacks
+    if absent:  # WITH_PID22.1_NO_PID22.3: the last one is missing
         return Promise(segment=absent[-1][0], field=absent[-1][1])
     if typed:  # OBX2CWE_OBX5ST: the value is not of the type that was declared before it
         return Promise(segment=typed[-1][0], field=typed[-1][1])
@@ -119,7 +119,7 @@ def labelled(files: list[Path]) -> dict[str, Any]:
 
 
 def samples(files: list[Path]) -> dict[str, Any]:
-    """Whether each file is read with no crash and no line dropped; how many messages there were of each version."""
+    """Counts the files that are read without a crash and without a dropped line, and the messages of each version."""
     table, versions = Tally(), Counter[str]()
     validator = DocumentValidator()
     for path in files:
@@ -138,7 +138,7 @@ def samples(files: list[Path]) -> dict[str, Any]:
                 problem = "the validator failed"
             elif kept != lines:
                 problem = f"{lines} lines, {kept} segments"
-        except Exception as error:  # noqa: BLE001  # a crash is what is looked for
+        except Exception as error:  # noqa: BLE001  # crashes are counted
             problem = f"crashed: {type(error).__name__}"
         if problem is None:
             table.agree += 1

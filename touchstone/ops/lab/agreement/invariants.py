@@ -1,4 +1,4 @@
-"""Mutations that break an invariant, of a data type or of a resource; and where in a resource anything can be changed."""
+"""Mutations that break an invariant, of a data type or of a resource; and the places in a resource that can be changed."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -56,7 +56,7 @@ def broken(dice: random.Random, resource: dict[str, Any]) -> str | None:
 
 
 def _breaking_values(spot: Spot) -> list[Any]:
-    """What breaks an invariant of the element, in the place of what is there."""
+    """Values that break an invariant of the element."""
     value, key = spot.value, spot.key
     if key in _PERIODS and isinstance(value, dict):
         return [{"start": "2020-02-01", "end": "2020-01-01"}]  # per-1
@@ -65,7 +65,7 @@ def _breaking_values(spot: Spot) -> list[Any]:
     if key == "telecom" and isinstance(value, list):
         return [[{"value": "x"}], [{"id": "x"}]]  # cpt-2, ele-1
     if key in _BACKBONES and isinstance(value, list):
-        return [[{"id": "x"}]]  # ele-1, and what the element asks for
+        return [[{"id": "x"}]]  # ele-1, and required members
     if key == "div":
         return ["<div>x</div>", f"<div {_XHTML}> </div>", "x", f"<div {_XHTML}><script>x()</script></div>"]  # txt-1, txt-2
     if key == "text" and isinstance(value, dict) and "div" in value:

@@ -68,7 +68,7 @@ def _count(found: Agreement, case: Json, folder: Path, at_hand: Callable[[str], 
 
 
 def is_r4(case: Json, path: Path) -> bool:
-    """Return whether a case is of FHIR R4 and its file a resource, however broken; `validateContains: IGNORE` asks for less than any of our options."""
+    """Return whether a case is of FHIR R4 and its file a resource, even a broken one; `validateContains: IGNORE` asks for less than any of our options."""
     if case.get("validateContains") == "IGNORE" or not str(case.get("version", "")).startswith("4.0"):
         return False
     content = path.read_bytes()

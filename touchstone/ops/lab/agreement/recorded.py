@@ -1,7 +1,7 @@
 """How far the FHIR validator agrees with the recorded verdicts of the official one, and with the labels of other corpora.
 
-`measure(DIR)` wants a folder laid out like `fhir/` of the development data: `fhir-test-cases/validator/manifest.json` with its outcomes,
-`r4-examples/`, `synthea/`, `us-core-invariants/`, `primitives/`, `../packages/`. What is absent is left out of the answer.
+`measure(DIR)` expects a folder laid out like `fhir/` of the development data: `fhir-test-cases/validator/manifest.json` with its outcomes,
+`r4-examples/`, `synthea/`, `us-core-invariants/`, `primitives/`, `../packages/`. Absent parts are left out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from touchstone.ops.lab.build.tables.fhir_package import read_package
 from touchstone.scorers.clinical.formats.fhir import Options, validate
 from touchstone.scorers.clinical.formats.fhir.profiles.us_core import profiles_stating
 
-#: How a tally is shown, where not by its own name.
+#: Tally → its name in the report, if that differs.
 NAMES = {"all": "official, all", "profiles": "official, against profiles"}
 NPI = re.compile(rb'"system"\s*:\s*"http://hl7.org/fhir/sid/us-npi"\s*,\s*"value"\s*:\s*"([^"]*)"')
 NPI_MAJOR = frozenset({"identifiers.npi-form", "identifiers.npi-check-digit"})
@@ -91,12 +91,12 @@ def npis(folder: Path) -> dict[str, Any]:
         malformed = sum(is_malformed_npi(number.decode("utf-8", "replace")) for number in numbers)
         if not malformed:
             continue
-        told = any(finding.code in NPI_MAJOR for finding in validate(path.read_bytes()).findings)
+        is_flagged = any(finding.code in NPI_MAJOR for finding in validate(path.read_bytes()).findings)
         found["files"] += 1
-        found["flagged"] += told
+        found["flagged"] += is_flagged
         found["identifiers"] += len(numbers)
         found["malformed"] += malformed
-        found["unflagged"] += [] if told else [path.name]
+        found["unflagged"] += [] if is_flagged else [path.name]
     return found
 
 
@@ -115,7 +115,7 @@ def us_core_package(folder: Path) -> Path | None:
 
 
 def measure(folder: Path, say: Callable[[str], None] = lambda _: None, *, list_unseen: bool = False) -> dict[str, Any]:
-    """Return every tally that the folder has data for. `say` is called with what is being measured. `list_unseen`: which unseen cases differ."""
+    """Return every tally that the folder has data for. `say` gets the name of each part. `list_unseen`: list the unseen cases that differ."""
     found: dict[str, Any] = {}
     official = folder / "fhir-test-cases" / "validator"
     if (official / "manifest.json").is_file():
@@ -124,7 +124,7 @@ def measure(folder: Path, say: Callable[[str], None] = lambda _: None, *, list_u
         found = looked_at.own.as_json() | {"all": looked_at.every.as_json(), "profiles": looked_at.against.as_json()}
         found["left_out"] = looked_at.left_out + unseen.left_out
         if unseen.every.cases or unseen.against.cases:
-            # Which of them differ is told only where it is asked for: whoever reads it has looked at them.
+            # Those that differ are listed only on request, because after that they are no longer unseen.
             tallies = {"own": unseen.own, "all": unseen.every, "profiles": unseen.against}
             found["unseen"] = {name: one.as_json() if list_unseen else one.counts() for name, one in tallies.items()}
     for name in ("r4-examples", "synthea"):

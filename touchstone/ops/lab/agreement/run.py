@@ -14,7 +14,7 @@ from touchstone.ops.lab.agreement import recorded as fhir_agreement
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.words import visible
 
-#: Tables that cases which were never looked at have, too.
+#: Tables that there are for unseen cases, too.
 _UNSEEN = {"fhir: official, self-contained": "own", "fhir: official, all": "all", "fhir: official, against profiles": "profiles"}
 FHIR_PARTS = {
     "official cases": "fhir/fhir-test-cases/validator/manifest.json",
@@ -26,7 +26,7 @@ FHIR_PARTS = {
 
 
 def measured(data: Path, say: Callable[[str], None] = lambda _: None, *, list_unseen: bool = False) -> dict[str, Any]:
-    """Every table that the folder has data for, as JSON types. `list_unseen`: which cases that were never looked at differ.
+    """Every table that the folder has data for, as JSON types. `list_unseen`: list the unseen cases that differ.
 
     Raises `ConfigError` for a folder that has none, or whose files cannot be read.
     """
@@ -48,7 +48,7 @@ def measured(data: Path, say: Callable[[str], None] = lambda _: None, *, list_un
 
 
 def absent_parts(data: Path, found: dict[str, Any]) -> list[str]:
-    """What was not measured, for lack of data."""
+    """The parts that were not measured because their data is missing."""
     missing = [f"fhir: {name}" for name, path in FHIR_PARTS.items() if not (data / path).exists()]
     if "us-core-invariants" not in found.get("fhir", {}) and (data / FHIR_PARTS["us-core-invariants"]).exists():
         missing.append("fhir: us-core-invariants (they need a US Core package below packages/, and PyYAML)")
@@ -80,7 +80,7 @@ def _figures(one: dict[str, Any]) -> str:
 
 
 def as_text(found: dict[str, Any]) -> str:
-    """The table, each disagreement, and what was absent."""
+    """The table, each disagreement, and the absent parts."""
     rows = rows_of(found)
     unseen = found.get("fhir", {}).get("unseen", {})
     head = f"{'cases':>7}{'agree':>7}{'rate':>9}{'false alarms':>16}{'missed':>8}"
@@ -98,15 +98,15 @@ def as_text(found: dict[str, Any]) -> str:
         lines.append(f"names that say no verdict: {', '.join(unread)}")
     if found["absent"]:
         lines.append(f"absent: {'; '.join(found['absent'])}")
-    told: set[str] = set()
+    listed: set[str] = set()
     for name, one in (*rows.items(), *((f"never looked at, {name}", one) for name, one in unseen.items())):
         heading = f"{name}:"
         for each in one.get("disagreements", ()):
             ours = ", ".join(each["ours"]) or "nothing grave"
             official = f"; official: {each['official'][:110]!r}" if each.get("official") else ""
             line = f"  {each['case']}: {each['expected']}; ours: {ours}{official}"
-            if line not in told:  # a self-contained case is one of all cases, too
-                told.add(line)
+            if line not in listed:  # a self-contained case is one of all cases, too
+                listed.add(line)
                 lines += [heading, line] if heading else [line]
                 heading = ""
     return "\n".join(visible(line) for text in lines for line in text.split("\n")) + "\n"

@@ -20,8 +20,8 @@ class Tally:
     missed: int = 0
     disagreements: list[dict[str, Any]] = field(default_factory=list)
 
-    def count(self, name: str, expected: bool, report: Report, told: str = "", ours: bool | None = None) -> None:
-        """Count one file. `ours`: Touchstone's verdict, where it is not the validity of the whole."""
+    def count(self, name: str, expected: bool, report: Report, official: str = "", ours: bool | None = None) -> None:
+        """Count one file. `ours`: Touchstone's verdict, if it is not the validity of the whole."""
         ours = is_valid(report) if ours is None else ours
         self.cases += 1
         self.valid += expected
@@ -31,10 +31,10 @@ class Tally:
         self.false_alarms += expected
         self.missed += not expected
         codes = sorted({finding.code for finding in report.findings if finding.severity in {"critical", "major"}})
-        self.disagreements.append({"case": name, "expected": "valid" if expected else "invalid", "ours": codes, "official": told})
+        self.disagreements.append({"case": name, "expected": "valid" if expected else "invalid", "ours": codes, "official": official})
 
     def as_json(self) -> dict[str, Any]:
-        """The tally with its rates, and what disagrees."""
+        """The tally with its rates, and the disagreements."""
         return {**self.counts(), "disagreements": self.disagreements}
 
     def counts(self) -> dict[str, Any]:

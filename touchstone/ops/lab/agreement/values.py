@@ -1,4 +1,4 @@
-"""Mutations of single values: primitives of every type, what stands beside them, nothing where something belongs, codes, units and references."""
+"""Mutations of single values: primitives of every type, their extension parts, empty and repeated members, codes, units and references."""
 
 import copy
 import random
@@ -14,7 +14,7 @@ _DATES = ("2020", "2020-02", "2020-02-29", "2021-02-29", "20-02-01", "2020-2-1",
 _TIMES = ("T10:00:00Z", "T10:00:00", "T10:00:00.5+02:00", "T10:00Z", "T24:00:00Z", "T23:59:60Z", "T10:00:00+14:30", "T10:00:00z", "t10:00:00Z", "T10Z")
 _MOMENTS = (*_DATES, *(f"2020-02-28{time}" for time in _TIMES))
 _TEXTS = ("", " ", "x ", " x", "a  b", "a b", "a\tb", "a\nb", "x\u00a0", "\u200b", "é", "0", "x" * 70)
-#: Values for primitives of each type, right and wrong: both validators are to say which.
+#: Values for primitives of each type, right and wrong.
 VALUES: dict[str, tuple[object, ...]] = {
     "base64Binary": ("aGVsbG8=", "aGVsbG8", "aGVs bG8=", "aGVs\nbG8=", "===", "aGVsbG8-_w==", "", 7),
     "boolean": (True, "true", "True", 1, 0, ""),
@@ -51,12 +51,12 @@ _UNITS = (
 
 
 class Again(str):
-    """A member's name that JSON writes like another one's and Python takes for a different one: how a member comes to stand twice."""
+    """A member's name that JSON writes like another one, but that is a different key for Python: so an object can have a member twice."""
 
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        """Only itself."""
+        """True for itself only."""
         return self is other
 
     def __hash__(self) -> int:
@@ -84,7 +84,7 @@ def _typed(value: Any, kind: str, path: str) -> Iterator[tuple[Spot, Field]]:
 
 
 def _one(dice: random.Random, found: list[tuple[Spot, Field]]) -> tuple[Spot, Field] | None:
-    """One of them, types of primitives with equal chances: strings would crowd out the rest."""
+    """One of them; each type has the same chance, because most are strings."""
     kinds = sorted({field.type for _, field in found})
     if not kinds:
         return None
@@ -93,7 +93,7 @@ def _one(dice: random.Random, found: list[tuple[Spot, Field]]) -> tuple[Spot, Fi
 
 
 def valued(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """Another value of the kind that its type is wont to have, right or wrong."""
+    """Another value for a primitive, right or wrong."""
     pair = _one(dice, [one for one in typed(resource) if one[1].kind == "primitive" and one[1].type in VALUES])
     if pair is None:
         return None
@@ -103,7 +103,7 @@ def valued(dice: random.Random, resource: dict[str, Any]) -> str | None:
 
 
 def beside(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """What stands beside a primitive (_field), right or wrong."""
+    """The extension part of a primitive (_field), right or wrong."""
     pair = _one(dice, [one for one in typed(resource) if one[1].kind == "primitive" and one[1].name != "id"])
     if pair is None:
         return None
@@ -124,7 +124,7 @@ def beside(dice: random.Random, resource: dict[str, Any]) -> str | None:
 
 
 def emptied(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """Null, and what holds nothing, anywhere."""
+    """Null or an empty value, anywhere."""
     found = list(spots(resource))
     if not found:
         return None
@@ -135,7 +135,7 @@ def emptied(dice: random.Random, resource: dict[str, Any]) -> str | None:
 
 
 def twice(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """A member that stands twice in one object, with the same value or another."""
+    """A member twice in one object, with the same value or another."""
     found = list(spots(resource))
     if not found:
         return None

@@ -1,1 +1,1 @@
-"""Benchmarks: ratios against baselines of the same run. A room for each subject; what they share is here."""
+"""Benchmarks: ratios against baselines of the same run. Each subject has its own package; shared parts are here."""

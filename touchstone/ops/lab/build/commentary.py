@@ -72,7 +72,7 @@ def read(paths: Sequence[Path]) -> list[Row]:
 
 
 def _row(text: str, commentary: bool, group: str) -> Row:
-    """A text with what the model and the rules see of it."""
+    """A text with its features and the verdict of the rules."""
     introduced: frozenset[str] = frozenset()
     sentences, by_rule = [], False
     for span in split(text):

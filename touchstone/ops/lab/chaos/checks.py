@@ -1,4 +1,4 @@
-"""The promises as checks on evidence. Each gives the violations it finds, in words."""
+"""The promises as checks on evidence. Each gives the violations that it finds, as text."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ _SHOWN_MAX = 3
 
 @dataclass
 class Counts:
-    """What came of the events of one run."""
+    """The events of one run, counted."""
 
     events: int = 0
     lost: int = 0
@@ -65,9 +65,9 @@ def check_topics(plan: Plan, evidence: Evidence) -> Counts:
     without_own = [at for at in good if at not in evidence.results]
     if without_own:
         say(f"{len(without_own)} records have no result that names them as its source: {_some(without_own)}")
-    strangers = (ids.keys() - expected) | {str(at) for at in evidence.results.keys() - good.keys()}
-    if strangers:
-        say(f"{len(strangers)} results of what was never an event: {_some(strangers)}")
+    unknown = (ids.keys() - expected) | {str(at) for at in evidence.results.keys() - good.keys()}
+    if unknown:
+        say(f"{len(unknown)} results without an event: {_some(unknown)}")
     wrongly_dead = evidence.letters.keys() - poison
     if wrongly_dead:
         say(f"{len(wrongly_dead)} good events have a dead letter: {_some(wrongly_dead)}")
@@ -82,21 +82,21 @@ def check_topics(plan: Plan, evidence: Evidence) -> Counts:
 def check_commits(evidence: Evidence, samples: Sequence[Sample]) -> Iterator[str]:
     """The committed offset, whenever it was looked at, is not past the first event without an acknowledged outcome.
 
-    For every source record the first sample is found whose high watermarks cover its outcome; a sample that shows it
-    committed earlier is a violation. A dead letter needs its ledger record as well.
+    For every source record, the first sample is found whose high watermarks cover its outcome; an earlier sample that shows the record as
+    committed is a violation. A dead letter needs its ledger record as well.
     """
     for partition in range(len(samples[0].committed) if samples else 0):
         offsets = sorted(at.offset for at in evidence.places if at.partition == partition)
         covered = list(accumulate((_covered_from(evidence, Position(partition, offset), samples) for offset in offsets), max))
         reached = 0
-        told = 0
+        reported = 0
         # Committed offsets may go backwards after a rebalance, so the count of records below is looked up each time.
         below = {offset: index for index, offset in enumerate(offsets)}
         for index, sample in enumerate(samples):
             committed = sample.committed[partition]
             reached = below.get(committed, len(offsets) if offsets and committed > offsets[-1] else reached)
-            if reached and covered[reached - 1] > index and told < _SHOWN_MAX:
-                told += 1
+            if reached and covered[reached - 1] > index and reported < _SHOWN_MAX:
+                reported += 1
                 open_offset = next(offset for offset, first in zip(offsets, covered, strict=True) if first > index)
                 yield f"partition {partition}: {committed} was committed while offset {open_offset} had no acknowledged outcome (sample {index})"
 
@@ -104,14 +104,14 @@ def check_commits(evidence: Evidence, samples: Sequence[Sample]) -> Iterator[str
 def _covered_from(evidence: Evidence, at: Position, samples: Sequence[Sample]) -> int:
     """The first sample that shows the outcome of a source record acknowledged; `NEVER` where none does."""
     if at in evidence.results:
-        return min(_acknowledged(told.at, [sample.results for sample in samples]) for told in evidence.results[at])
+        return min(_acknowledged(result.at, [sample.results for sample in samples]) for result in evidence.results[at])
     letters = [_acknowledged(letter.at, [sample.dead for sample in samples]) for letter in evidence.letters.get(at, ())]
     ledger = [_acknowledged(position, [sample.results for sample in samples]) for position in evidence.ledger.get(at, ())]
     return max(min(letters, default=NEVER), min(ledger, default=NEVER))
 
 
 def _acknowledged(at: Position, watermarks: Sequence[tuple[int, ...]]) -> int:
-    """Index of the first sample whose high watermark lies above the position; watermarks only rise."""
+    """Index of the first sample whose high watermark is above the position; watermarks only rise."""
     low, high = 0, len(watermarks)
     while low < high:
         middle = (low + high) // 2
@@ -140,7 +140,7 @@ def check_store(field: Field, plan: Plan, evidence: Evidence, counts: Counts) ->
         if doubled:
             yield f"{len(doubled)} events have several results in the store: {_some(doubled)}"
         if rows.keys() - expected:
-            yield f"{len(rows.keys() - expected)} stored results of what was never an event"
+            yield f"{len(rows.keys() - expected)} stored results without an event"
         yield from _check_reports(field, plan, evidence, store)
     finally:
         store.close()

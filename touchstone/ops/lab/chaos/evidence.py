@@ -1,4 +1,4 @@
-"""What the topics say after a run, read by a witness that shares no code with the workers."""
+"""The content of the topics after a run, read by clients that share no code with the workers."""
 
 import json
 from collections import defaultdict
@@ -15,13 +15,13 @@ _RESULT, _LEDGER = b"touchstone.result", b"touchstone.ledger"
 
 
 class Position(NamedTuple):
-    """Where a record lies on its topic."""
+    """The place of a record on its topic."""
 
     partition: int
     offset: int
 
 
-class Told(NamedTuple):
+class SentResult(NamedTuple):
     """One result on the results topic."""
 
     at: Position
@@ -38,13 +38,13 @@ class Letter(NamedTuple):
 
 @dataclass
 class Evidence:
-    """Everything found, by the source position that it speaks of.
+    """Everything found, by the position of its source record.
 
-    `places`: what really lies on the input topic; a record that the feeder produced twice lies there twice.
+    `places`: the records on the input topic; a record that the feeder produced twice is there twice.
     """
 
     places: dict[Position, int] = field(default_factory=dict)
-    results: dict[Position, list[Told]] = field(default_factory=lambda: defaultdict(list))
+    results: dict[Position, list[SentResult]] = field(default_factory=lambda: defaultdict(list))
     ledger: dict[Position, list[Position]] = field(default_factory=lambda: defaultdict(list))
     letters: dict[Position, list[Letter]] = field(default_factory=lambda: defaultdict(list))
     reports: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -54,8 +54,8 @@ class Evidence:
     def result_ids(self) -> dict[str, set[str]]:
         """Event id → the result ids that the results topic has for it."""
         ids: dict[str, set[str]] = defaultdict(set)
-        for told in self.results.values():
-            for one in told:
+        for results in self.results.values():
+            for one in results:
                 ids[one.event_id].add(one.result_id)
         return ids
 
@@ -96,7 +96,7 @@ def _read_outcome(evidence: Evidence, message: Any) -> None:
     document = json.loads(message.value())
     if kind == _RESULT:
         source = document["source"]
-        evidence.results[Position(source["partition"], source["offset"])].append(Told(_at(message), document["event_id"], document["result_id"]))
+        evidence.results[Position(source["partition"], source["offset"])].append(SentResult(_at(message), document["event_id"], document["result_id"]))
     elif kind == _LEDGER:
         for entry in document["entries"]:
             for first, last in entry["ranges"]:
@@ -107,11 +107,11 @@ def _read_outcome(evidence: Evidence, message: Any) -> None:
 
 
 def _intact(plan: Plan, place: int | None, message: Any, headers: Sequence[tuple[str, bytes | None]]) -> bool:
-    """Whether a dead letter carries the original, whole and first."""
+    """True if a dead letter carries the original: value, key, and the headers first."""
     if place is None:
         return False
     wire = plan.wire(plan.records[place])
-    # The client gives an absent value and an empty one alike as what they are: None and b"".
+    # The client distinguishes an absent value (None) from an empty one (b"").
     return message.value() == wire.value and message.key() == wire.key and list(headers[: len(wire.headers)]) == wire.headers
 
 

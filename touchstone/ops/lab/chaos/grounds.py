@@ -1,4 +1,4 @@
-"""Where a run takes place: a broker that can be broken, topics of the run's own, and settings that lead processes to them."""
+"""The surroundings of a run: a broker that can be broken, topics of its own, and the settings of its processes."""
 
 import asyncio
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ EMBEDDED_RETENTION_BYTES = 1024 * 1024 * 1024
 
 @dataclass
 class Grounds:
-    """A running broker. Exactly one of `embedded` and `cluster` is there."""
+    """A running broker: either `embedded` or `cluster` is set."""
 
     kind: BrokerKind
     embedded: EmbeddedBroker | None = None
@@ -47,7 +47,7 @@ class Field:
 
     @property
     def environment(self) -> dict[str, str]:
-        """Settings as variables; nothing of the caller's own settings gets in."""
+        """Settings as environment variables, without the caller's own."""
         topics = {f"TOUCHSTONE_TOPICS_{role.upper()}": f"{self.prefix}.{role}" for role in TOPIC_ROLES}
         return {
             "KAFKA_BOOTSTRAP_SERVERS": self.grounds.bootstrap_servers,
@@ -84,13 +84,13 @@ class Field:
 
 @contextmanager
 def open_grounds(folder: Path) -> Iterator["Brokers"]:
-    """Brokers for a series of runs, ended with the block."""
+    """Brokers for a series of runs; they end with the block."""
     with ExitStack() as stack:
         yield Brokers(folder, stack)
 
 
 class Brokers:
-    """Starts each kind of broker when it is first asked for. An embedded one is never shared: its faults would be, too."""
+    """Starts each kind of broker when it is first asked for. An embedded one is never shared, because its faults would be shared, too."""
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:
         self._folder = folder
@@ -99,7 +99,7 @@ class Brokers:
 
     @contextmanager
     def ground(self, kind: BrokerKind) -> Iterator[Grounds]:
-        """A whole, running broker. Raises `ConfigError` where it cannot run here."""
+        """A complete, running broker. Raises `ConfigError` if it cannot run here."""
         if kind == "embedded":
             with EmbeddedBroker(retention_bytes=EMBEDDED_RETENTION_BYTES) as embedded:
                 yield Grounds(kind, embedded=embedded)

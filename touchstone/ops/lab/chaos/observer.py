@@ -1,4 +1,4 @@
-"""The observer: what the group had committed, and what the broker had acknowledged, many times a second."""
+"""The observer: samples the committed offsets and the acknowledged results many times a second."""
 
 import threading
 import time
@@ -15,7 +15,7 @@ INTERVAL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One look, per partition. `committed` was read first: whatever it covers was acknowledged before the ends were read."""
+    """One sample, per partition. `committed` was read first: everything that it covers was acknowledged before the ends were read."""
 
     at_s: float
     committed: tuple[int, ...]
@@ -67,7 +67,7 @@ class Observer(threading.Thread):
         self.join(timeout=30)
 
     def drained_since(self, since_s: float) -> bool:
-        """Whether a sample begun after that moment shows nothing uncommitted."""
+        """True if a sample taken after that moment shows nothing uncommitted."""
         last = self.samples[-1] if self.samples else None
         return last is not None and last.at_s >= since_s and last.lag == 0
 
@@ -78,5 +78,5 @@ class Observer(threading.Thread):
 
     @property
     def regressions(self) -> int:
-        """How often a committed offset went backwards: allowed (events replay), but reported."""
+        """Number of times that a committed offset went backwards: allowed (events replay), but reported."""
         return sum(any(now < before for before, now in zip(one.committed, two.committed, strict=True)) for one, two in pairwise(self.samples))

@@ -1,4 +1,4 @@
-"""What is fed: seeded events, poison among them, ids that come twice, and batch files that hold the same cases."""
+"""The events of a run: seeded cases, poison among them, ids that come twice, and batch files with the same cases."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from typing import Any
 
 CONCERN = "I25"
 BATCH_CASES_MAX = 500
-#: The header by which a record on the input topic is known: its place in the plan.
+#: The header that identifies a record on the input topic: its place in the plan.
 PLACE = "chaos-place"
 #: Planted in every poison payload, key and header; no worker may write it to its log.
 CANARY = "CANARY-5d1e"
@@ -26,7 +26,7 @@ _PHRASES = ("postoperative day", "hip fracture", "time to theatre", "antibiotic 
 
 @dataclass(frozen=True)
 class Poison:
-    """How much of what is fed, and of which forms."""
+    """The share of poison among the events, and its forms."""
 
     share: float
     forms: tuple[str, ...]
@@ -43,7 +43,7 @@ class Planned:
 
     @property
     def poison(self) -> bool:
-        """Whether a worker must reject it."""
+        """True if a worker must reject it."""
         return self.form in POISON
 
 

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 STARTED = "worker_started"
-#: A worker that cannot go on by itself asks its supervisor for a new start so (sysexits, a temporary failure).
+#: A worker that cannot continue by itself asks its supervisor for a restart with this exit code (sysexits: a temporary failure).
 EXIT_RESTART = 75
-#: So many unasked-for endings, and the run is given up.
+#: After this many unexpected endings the run is given up.
 TROUBLES_MAX = 30
 EXIT_TIMEOUT_S = 40.0
 POLL_S = 0.02
@@ -19,11 +19,11 @@ WARNINGS_MAX = 3
 
 
 class Broken(Exception):
-    """The run cannot go on: a process does not start, or does not stay."""
+    """The run cannot continue: a process does not start, or keeps ending."""
 
 
 def _is_calm(line: str) -> bool:
-    """Whether a log line is one of those that any run has; a traceback is not."""
+    """True for log lines that every run has; False for a traceback."""
     try:
         entry = json.loads(line)
     except ValueError:
@@ -47,7 +47,7 @@ class Child:
 
     @property
     def running(self) -> bool:
-        """Whether it was started and has not ended."""
+        """True if it was started and has not ended."""
         return self._process is not None and self._process.poll() is None
 
     @property
@@ -68,8 +68,8 @@ class Child:
                 stderr=log,
             )
 
-    def said(self, word: str) -> bool:
-        """Whether the log of the last start holds the word."""
+    def has_logged(self, word: str) -> bool:
+        """True if the log of the last start contains the word."""
         with self.log_path.open("rb") as log:
             log.seek(self._log_start)
             return word.encode() in log.read()
@@ -84,9 +84,9 @@ class Child:
     def wait_for(self, word: str, timeout_s: float = 30.0) -> bool:
         """Wait until the log holds the word; False where the process ended before, or the time was over."""
         deadline = time.monotonic() + timeout_s
-        while not self.said(word):
+        while not self.has_logged(word):
             if not self.running or time.monotonic() > deadline:
-                return self.said(word)
+                return self.has_logged(word)
             time.sleep(POLL_S)
         return True
 
@@ -120,7 +120,7 @@ class Child:
 class Fleet:
     """The workers of one run, and the projector.
 
-    `troubles`: what they did unasked. `may_restart`: a worker may ask for a new start; `restarts` counts.
+    `troubles`: unexpected endings. `may_restart`: a worker may ask for a new start; `restarts` counts.
     """
 
     def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int, may_restart: bool = False) -> None:

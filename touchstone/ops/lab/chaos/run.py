@@ -20,7 +20,7 @@ from touchstone.ops.lab.chaos.processes import Broken, Fleet
 from touchstone.ops.lab.chaos.scenarios import Scenario
 from touchstone.ops.lab.chaos.topiclog import Feeder
 
-#: At and above so many events a run takes the scenario's full length.
+#: From this many events on, a run has the scenario's full length.
 FULL_EVENTS = 10_000
 #: Longer than a worker may stall before its own watchdog ends it, on a machine that others use.
 DRAIN_TIMEOUT_S = 480.0
@@ -53,7 +53,7 @@ class Row:
 
     @property
     def holds(self) -> bool:
-        """Whether every promise was kept."""
+        """True if every promise was kept."""
         return not self.violations
 
     def as_json(self) -> dict[str, object]:
@@ -62,7 +62,7 @@ class Row:
 
 
 class Run:
-    """The stage of one scenario."""
+    """One scenario on one runner."""
 
     def __init__(self, scenario: Scenario, runner: str, seed: int, events: int, grounds: Grounds, folder: Path) -> None:
         self.scenario = scenario
@@ -80,7 +80,7 @@ class Run:
             "TOUCHSTONE_WORKER_REBALANCE_TIMEOUT_S": "8",
             "TOUCHSTONE_WORKER_COMMIT_INTERVAL_S": "0.3",
             "TOUCHSTONE_WORKER_RETRY_BACKOFF_MAX_S": "1",
-            # A worker that stalls is ended by its own watchdog and started again: part of what is promised, only sooner than in production.
+            # A worker that stalls is ended by its own watchdog and started again: as in production, only sooner.
             "TOUCHSTONE_WORKER_STALL_TIMEOUT_S": "60",
             "TOUCHSTONE_PROJECTOR_REPORT_INTERVAL_S": "0.5",
         }
@@ -96,7 +96,7 @@ class Run:
         return self.field.topic(role)
 
     def flowing(self) -> bool:
-        """Events are still to come; where all were fed beforehand, until little is left. Bounded in time."""
+        """True while events are to come or, if all were fed beforehand, until few are left. Bounded in time."""
         if self.feeder.is_alive():
             return True
         last = self.observer.samples[-1] if self.observer.samples else None
@@ -145,7 +145,7 @@ class Run:
         self.row.seconds = round(time.monotonic() - self.began, 1)
 
     def _finish(self) -> None:
-        """Workers leave; the account is asked for; the projector says its last word."""
+        """Workers leave, `reconcile` checks the account, and the projector finishes its reports."""
         for slot, child in enumerate(self.fleet.workers):
             if child.running:
                 self.fleet.ask_to_leave(slot)
@@ -165,7 +165,7 @@ class Run:
         self.observer.finish()
 
     def _reconcile(self) -> None:
-        """The account by the command that people use."""
+        """Check the account with the command that people use."""
         command = [sys.executable, "-m", "touchstone.ops.cli", "reconcile", "--suite", SUITE, "--drained", "--wait", str(RECONCILE_WAIT_S), "--json"]
         environment = self.fleet.projector.environment
         done = subprocess.run(command, env=environment, cwd=self.field.folder, capture_output=True, text=True, timeout=RECONCILE_WAIT_S + 60, check=False)
@@ -173,7 +173,7 @@ class Run:
             self.row.violations.append(f"reconcile exits {done.returncode}: {_why(done.stdout) or done.stderr.strip()[-300:]}")
 
     def _judge(self) -> None:
-        """Fill the row in."""
+        """Fill in the row."""
         row, samples = self.row, self.observer.samples
         evidence = gather(self.field, self.plan)
         counts = check_topics(self.plan, evidence)
@@ -193,7 +193,7 @@ class Run:
 
 
 def _why(answer: str) -> str:
-    """What the account's JSON complains of."""
+    """The errors in the account's JSON."""
     try:
         account = json.loads(answer)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What goes wrong in each scenario. Every choice is drawn from the run's seed; the timing of processes is the machine's own."""
+"""The faults of each scenario. Every choice is drawn from the run's seed; the timing of processes depends on the machine."""
 
 import random
 import signal
@@ -11,7 +11,7 @@ from touchstone.ops.lab.chaos.grounds import BrokerKind, Grounds
 from touchstone.ops.lab.chaos.plan import POISON, Poison
 from touchstone.ops.lab.chaos.processes import STARTED, Fleet
 
-#: Kafka's error numbers. Retriable ones first; then those that a client gives up on.
+#: Kafka's error numbers: retriable ones first, then fatal ones.
 PRODUCE_ERRORS = {
     "NOT_LEADER_OR_FOLLOWER": 6,
     "REQUEST_TIMED_OUT": 7,
@@ -36,7 +36,7 @@ COMMIT_ERRORS = {
 
 
 class Stage(Protocol):
-    """What a scenario may touch."""
+    """The parts of a run that a scenario uses."""
 
     grounds: Grounds
     fleet: Fleet
@@ -46,7 +46,7 @@ class Stage(Protocol):
     faults: int
 
     def flowing(self) -> bool:
-        """Whether events are still being fed, or waiting."""
+        """True while events are being fed, or wait."""
         ...
 
     def topic(self, role: str) -> str:
@@ -60,7 +60,7 @@ class Stage(Protocol):
 
 @dataclass(frozen=True)
 class Scenario:
-    """One way of making trouble. `small_s`, `feed_s`: how long events are fed, in a small and a full run; 0: before workers start."""
+    """One way to disturb a run. `small_s`, `feed_s`: how long events are fed, in a small and a full run; 0: before workers start."""
 
     name: str
     what: str
@@ -133,7 +133,7 @@ def kill_leaders(stage: Stage) -> None:
 
 
 def inject_errors(stage: Stage) -> None:
-    """Bursts of Produce and OffsetCommit errors, retriable and fatal, while a backlog is worked off."""
+    """Bursts of Produce and OffsetCommit errors, retriable and fatal, while workers catch up with a backlog."""
     broker = stage.grounds.embedded
     assert broker is not None
     while stage.flowing():
@@ -153,7 +153,7 @@ def inject_errors(stage: Stage) -> None:
 
 
 def inject_first_error(stage: Stage) -> None:
-    """Before any worker starts: one retriable error that the first batch meets, however fast the backlog is worked off on this machine."""
+    """Before any worker starts: one retriable error that the first batch meets, even if the backlog is scored very fast."""
     broker = stage.grounds.embedded
     assert broker is not None
     broker.inject_errors("Produce", [PRODUCE_ERRORS["REQUEST_TIMED_OUT"]])
@@ -183,7 +183,7 @@ def join_cold(stage: Stage) -> None:
 
 
 def let_flow(stage: Stage) -> None:
-    """Nothing but the events themselves makes trouble; one worker is killed in the middle all the same."""
+    """Only the events themselves are a problem; one worker is killed in the middle, too."""
     pause(stage, 1.0, 2.0)
     stage.fleet.workers[0].kill()
     stage.faults += 1
@@ -214,7 +214,7 @@ def join_and_leave(stage: Stage) -> None:
 
 
 def freeze_worker(stage: Stage) -> None:
-    """SIGSTOP a random worker until the group has given its partitions away, then SIGCONT: a zombie with work in hand."""
+    """SIGSTOP a random worker until the group has given its partitions to others, then SIGCONT: a zombie with unfinished work."""
     rounds = 0
     while stage.flowing() or rounds < stage.rounds:
         rounds += 1

@@ -1,4 +1,4 @@
-"""Reading and writing topics with librdkafka's client: a witness that shares no code with the workers."""
+"""Reading and writing topics with librdkafka's client, which shares no code with the workers."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from touchstone.ops.lab.chaos.plan import Plan
 
 READ_STALL_S = 60.0
-#: What a broker answers that has just lost a partition, or does not know its leader yet.
+#: Answers of a broker that has just lost a partition, or does not know its leader yet.
 LEADERLESS = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError._TRANSPORT, KafkaError._TIMED_OUT})  # noqa: SLF001 -- its public names
 TICK_S = 0.02
 #: Quiet, and quick to find a new leader: by itself librdkafka looks for one every five minutes.
@@ -32,7 +32,7 @@ def _end(consumer: Consumer, partition: TopicPartition) -> int:
 
 
 def read_all(bootstrap_servers: str, topic: str, partitions: int) -> Iterator[Any]:
-    """Every record that a topic holds now. Raises `TimeoutError` where the broker stops giving them."""
+    """Every record that a topic holds now. Raises `TimeoutError` if the broker stops sending them."""
     consumer = Consumer(
         {"bootstrap.servers": bootstrap_servers, "group.id": "chaos-witness", "enable.auto.commit": False, "fetch.message.max.bytes": 16_000_000, **_CLIENT}
     )
@@ -58,9 +58,9 @@ def read_all(bootstrap_servers: str, topic: str, partitions: int) -> Iterator[An
 
 
 class Feeder(threading.Thread):
-    """Produces a plan, evenly spread over `seconds` (0: as fast as it goes), idempotently; a broken broker is waited for.
+    """Produces a plan, evenly spread over `seconds` (0: as fast as it goes), idempotently; it waits for a broken broker.
 
-    The second half waits for `workers_up` and takes its full share of the time from there: on a machine where workers start
+    The second half waits for `workers_up` and takes its full share of the time from there: if workers start
     slowly, events still flow when the first fault comes.
     """
 
@@ -109,7 +109,7 @@ class Feeder(threading.Thread):
             self._producer.flush(1.0)
 
     def _produce(self, partition: int, key: bytes | None, value: bytes | None, headers: Any) -> None:
-        """Hand one record over; a full queue is waited for."""
+        """Hand over one record; waits while the queue is full."""
         while True:
             try:
                 self._producer.produce(self._topic, value=value, key=key, partition=partition, headers=headers, on_delivery=self._delivered)

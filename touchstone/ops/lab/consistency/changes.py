@@ -1,4 +1,4 @@
-"""What is changed in a document: values that then contradict the other side, and rewritings that say the same."""
+"""Changes of a document: values that contradict the other side, and rewordings that mean the same."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Final, NamedTuple
 
 #: A time of HL7 v2 and CDA with its offset: to the minute, and seconds where there are any.
 _ZONED: Final = re.compile(r"(\d{12})(\d\d)?(?:\.\d+)?([+-]\d{4})")
-#: Unit → an equal way of saying it: another unit and the factor to it.
+#: Unit → another unit, and the factor to it.
 EQUAL_UNITS: Final = {
     "mg/dL": ("g/L", 0.01), "mg/dl": ("g/L", 0.01), "g/dL": ("g/L", 10.0), "g/dl": ("g/L", 10.0), "kg": ("g", 1000.0), "g": ("mg", 1000.0), "cm": ("m", 0.01),
     "mmol/L": ("umol/L", 1000.0), "%": ("1", 0.01), "mm[Hg]": ("kPa", 0.13332239), "mL": ("L", 0.001), "ng/mL": ("ug/L", 1.0), "mm": ("cm", 0.1),
     "meq/L": ("mmol/L", 1.0), "ug/dL": ("ug/L", 10.0), "[lb_av]": ("kg", 0.45359237), "[in_i]": ("cm", 2.54), "U/L": ("U/mL", 0.001),
 }  # fmt: skip
-#: Unit → one of the same dimension that says another amount.
+#: Unit → another one of the same dimension.
 OTHER_UNITS: Final = {"mg/dL": "g/L", "mg/dl": "g/L", "g/dL": "g/L", "g/dl": "g/L", "kg": "[lb_av]", "cm": "m", "mmol/L": "umol/L", "mm[Hg]": "kPa", "mL": "L"}
 
 
 class Change(NamedTuple):
-    """One changed document. `expects`: how the code of a finding that tells it begins; None where it says the same as before."""
+    """One changed document. `expects`: how the code of the expected finding begins; None if the meaning is the same."""
 
     kind: str
     content: bytes
@@ -36,7 +36,7 @@ class Chance:
     dice: random.Random
 
     def other_code(self, code: str) -> str:
-        """A code that is another: one of its characters is the next of its kind."""
+        """Another code: one of its characters is replaced by the next of its kind."""
         places = [place for place, character in enumerate(code) if character.isascii() and character.isalnum()]
         if not places:
             return f"{code}1"
@@ -73,13 +73,13 @@ def in_zone(moment: datetime, minutes: int) -> datetime:
     return moment.astimezone(timezone(timedelta(minutes=minutes)))
 
 
-def tells_number(other: str, number: str) -> bool:
-    """Whether the other document, as JSON text, tells a number as a value."""
+def has_number(other: str, number: str) -> bool:
+    """True if the other document, as JSON text, has the number as a value."""
     return re.search(rf'"value": {re.escape(plain_number(float(number)))}(?:\.0)?[,}}\s]', other) is not None
 
 
 def moved_in_zone(written: str, other: str, chance: Chance) -> str | None:
-    """A zoned time of HL7 written in another zone; empty where the other document does not tell that instant, None where it has no zone."""
+    """A zoned time of HL7 written in another zone; empty if the other document does not have that instant, None if it has no zone."""
     zoned = _ZONED.fullmatch(written)
     if zoned is None:
         return None

@@ -1,4 +1,4 @@
-"""Changes of the C-CDA side of a pair, in its parsed tree. A fact is changed where the Bundle's text holds it too."""
+"""Changes of the C-CDA side of a pair, in its parsed tree. A fact is changed only if the Bundle's text has it, too."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any, Final
 
-from touchstone.ops.lab.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, moved_in_zone, plain_number, shifted_day, tells_number
+from touchstone.ops.lab.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, has_number, moved_in_zone, plain_number, shifted_day
 from touchstone.scorers.clinical.consistency.ccda_elements import HL7V3
 from touchstone.scorers.clinical.consistency.ccda_record import parse
 
@@ -94,8 +94,8 @@ def _of_section(root: Any, section: Any, known: tuple[str, str, str], other: str
         if not written or f'"{written}"' not in other or codes[written] > 1:
             continue
         value = statement.find(f"{HL7V3}value")
-        number_told = kind != "observation" or _told_number(value, other)
-        if number_told:
+        is_number = kind != "observation" or _has_number(value, other)
+        if is_number:
             changed = chance.other_code(written)
             if not code.findall(f"{HL7V3}translation"):
                 yield Change("code", _set(root, code, code=changed), (f"{kind}.",))
@@ -127,11 +127,11 @@ def _dropped_and_invented(root: Any, statement: Any, code: Any, kind: str, numbe
     yield Change("invented entry", as_bytes(copied), (f"{kind}.missing",))
 
 
-def _told_number(value: Any, other: str) -> bool:
+def _has_number(value: Any, other: str) -> bool:
     written = value.get("value", "") if value is not None else ""
     if re.fullmatch(r"-?\d+(\.\d+)?", written) is None:
         return False
-    return tells_number(other, written)
+    return has_number(other, written)
 
 
 def _of_value(root: Any, value: Any, chance: Chance) -> Iterator[Change]:

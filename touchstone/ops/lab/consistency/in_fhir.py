@@ -1,4 +1,4 @@
-"""Changes of the FHIR side of a pair. A fact is changed where the other side's text holds it too, so that it is known to be told by both."""
+"""Changes of the FHIR side of a pair. A fact is changed only if the other side's text has it, too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from touchstone.ops.lab.consistency.changes import EQUAL_UNITS, OTHER_UNITS, Chance, Change, fresh, in_zone, plain_number, shifted_day
 
-#: Type → kind of entry, and the members under which its code may stand.
+#: Type → kind of entry, and the member with its code.
 CODED: Final = {
     "Condition": ("condition", "code"),
     "AllergyIntolerance": ("allergy", "code"),
@@ -177,7 +177,7 @@ def _of_times(bundle: dict[str, Any], number: int, holder: dict[str, Any], kind:
 
 
 def _has_instant(other: str, moment: datetime) -> bool:
-    """Whether a text holds an instant in any zone, to the minute: the day and minute it was before a converter moved it."""
+    """True if a text has an instant in any zone, to the minute."""
     return any(f"{in_zone(moment, minutes):%Y%m%d%H%M}" in other for minutes in range(-840, 841, 5))
 
 

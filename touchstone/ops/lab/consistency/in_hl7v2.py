@@ -1,4 +1,4 @@
-"""Changes of the HL7 v2 side of a pair, in its text. A fact is changed where the Bundle's text holds it too."""
+"""Changes of the HL7 v2 side of a pair, in its text. A fact is changed only if the Bundle's text has it, too."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from touchstone.ops.lab.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, moved_in_zone, plain_number, shifted_day, tells_number
+from touchstone.ops.lab.consistency.changes import EQUAL_UNITS, Chance, Change, fresh, has_number, moved_in_zone, plain_number, shifted_day
 
 #: Segment → kind, field of the code, and whether dropping or inventing one contradicts the other side.
 CODED: Final = {"DG1": ("condition", 3), "AL1": ("allergy", 3), "OBX": ("observation", 3), "RXA": ("immunization", 5)}
@@ -70,7 +70,7 @@ def _of_entry(lines: list[str], number: int, other: str, chance: Chance) -> Iter
     codes = Counter(_field(one, position).split("^")[0] for one in lines if one[:3] == line[:3])
     if not code or not rest or f'"{code}"' not in other or codes[code] > 1:
         return
-    if line[:3] == "OBX" and (_field(line, 2) not in {"NM", "SN"} or not _told_number(line, other)):
+    if line[:3] == "OBX" and (_field(line, 2) not in {"NM", "SN"} or not _has_number(line, other)):
         return
     if line[:3] == "RXA" and _field(line, 20) in {"RE", "NA"}:
         return
@@ -90,9 +90,9 @@ def _number(line: str) -> str:
     return "" if found is None else found[0]
 
 
-def _told_number(line: str, other: str) -> bool:
+def _has_number(line: str, other: str) -> bool:
     number = _number(line)
-    return bool(number) and tells_number(other, number)
+    return bool(number) and has_number(other, number)
 
 
 def _of_value(lines: list[str], number: int, chance: Chance) -> Iterator[Change]:

@@ -1,4 +1,4 @@
-"""Runs the cross-format check on pairs as they are and on their changes, and counts what it finds."""
+"""Runs the cross-format check on pairs and on changed copies of them, and counts the findings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def measured(data: Path | None, seed: int = 1, say: Callable[[str], None] = lamb
     for number, pair in enumerate(pairs, 1):
         say(f"pair {number} of {len(pairs)}")
         tallies[pair.half].measure(pair, seed)
-    found = {half: tally.told() for half, tally in tallies.items() if tally.pairs}
+    found = {half: tally.as_json() for half, tally in tallies.items() if tally.pairs}
     return found | ({"written by hand": both_halves()} if data is None else {})
 
 
@@ -55,26 +55,26 @@ class _Tally:
         for finding in before.findings:
             self._found[finding.code, finding.severity] += 1
             self._as_they_are.append({"pair": pair.name, "severity": finding.severity, "code": finding.code, "path": finding.path})
-        known = Counter(_what(finding) for finding in before.findings)
+        known = Counter(_kind(finding) for finding in before.findings)
         for side, change in _changes(pair, seed):
             after = pair.checked(fhir=change.content) if side == "fhir" else pair.checked(other=change.content)
             self._count(pair, side, change, after, known)
 
     def _count(self, pair: Pair, side: str, change: Change, after: Report, known: Counter[tuple[str, str]]) -> None:
-        new = Counter(_what(finding) for finding in after.findings if finding.severity != "info") - known
-        told = {"pair": pair.name, "side": side, "change": change.kind}
+        new = Counter(_kind(finding) for finding in after.findings if finding.severity != "info") - known
+        about = {"pair": pair.name, "side": side, "change": change.kind}
         if change.expects is None:
             self._same[change.kind] += 1
             if new:
-                self._alarms.append({**told, "codes": ", ".join(sorted(code for code, _ in new))})
+                self._alarms.append({**about, "codes": ", ".join(sorted(code for code, _ in new))})
             return
         self._made[change.kind] += 1
         if any(code.removeprefix("consistency.").startswith(change.expects) for code, _ in new):
             self._caught[change.kind] += 1
         else:
-            self._missed.append({**told, "codes": ", ".join(sorted(code for code, _ in new))})
+            self._missed.append({**about, "codes": ", ".join(sorted(code for code, _ in new))})
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """The counts as JSON types."""
         made, caught = self._made.total(), self._caught.total()
         return {
@@ -94,8 +94,8 @@ class _Tally:
         }
 
 
-def _what(finding: Finding) -> tuple[str, str]:
-    """A finding without the numbers of entries, which a changed document counts anew."""
+def _kind(finding: Finding) -> tuple[str, str]:
+    """A finding without the numbers of entries, which differ in a changed document."""
     return finding.code, finding.path.split("[", 1)[0]
 
 
@@ -111,7 +111,7 @@ def _changes(pair: Pair, seed: int) -> Iterator[tuple[str, Change]]:
 
 
 def _text(pair: Pair) -> str:
-    """The text of the other side, without what it denies."""
+    """The text of the other side, without negated entries."""
     root = parse(pair.other) if pair.form == "ccda" else None
     if root is None:
         return pair.other.decode("utf-8", "replace")
@@ -121,7 +121,7 @@ def _text(pair: Pair) -> str:
 
 
 def as_text(found: dict[str, Any]) -> str:
-    """The tables, and what was missed or raised for nothing."""
+    """The tables, then missed changes and false alarms."""
     written = found.get("written by hand", {})
     found = {half: one for half, one in found.items() if half in HALVES}
     lines = [f"{'pairs':16}{'pairs':>7}{'clean':>7}{'changes':>9}{'caught':>8}{'recall':>9}{'equivalents':>13}{'false alarms':>14}"]
@@ -136,7 +136,7 @@ def as_text(found: dict[str, Any]) -> str:
         lines += [f"  {kind:28}{count:>5}" for kind, count in one["by_equivalent"].items()]
         lines += [f"  missed: {miss['pair']}, {miss['side']}, {miss['change']}" for miss in one["missed"]]
         lines += [f"  false alarm: {alarm['pair']}, {alarm['side']}, {alarm['change']}: {alarm['codes']}" for alarm in one["alarms"]]
-        lines += [f"  as it is: {told['pair']}: {told['severity']} {told['code']} {told['path']}" for told in one["findings_listed"]]
+        lines += [f"  as it is: {found['pair']}: {found['severity']} {found['code']} {found['path']}" for found in one["findings_listed"]]
     lines += ["", f"{'written by hand':24}{'contradictions':>15}{'caught':>8}{'equal':>7}{'false alarms':>14}"] if written else []
     for half, one in written.items():
         lines.append(f"  {half:22}{one['contradictions']:>15}{one['caught']:>8}{one['equal']:>7}{one['false_alarms']:>14}")

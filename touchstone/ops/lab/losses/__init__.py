@@ -1,1 +1,1 @@
-"""Whether losses order summaries as truth and people do: `python -m touchstone.ops.lab losses`."""
+"""Compares the order of losses with truth and with people: `python -m touchstone.ops.lab losses`."""

@@ -1,4 +1,4 @@
-"""REALSumm: whether the loss orders the summaries of one document as people who counted the facts in them did."""
+"""REALSumm: compares the order of the losses of one document's summaries with that of people who counted the facts in them."""
 
 from __future__ import annotations
 
@@ -88,10 +88,10 @@ def figures(scored: Sequence[tuple[str, float, Scorecard]]) -> dict[str, float |
     by_document: dict[str, list[tuple[float, Scorecard]]] = {}
     for document, human, card in scored:
         by_document.setdefault(document, []).append((human, card))
-    told: dict[str, float | int | None] = {"documents": len(by_document), "summaries": len(scored)}
+    figures: dict[str, float | int | None] = {"documents": len(by_document), "summaries": len(scored)}
     for name, value in (("loss", "loss"), ("facts_loss", "facts_loss"), ("recall", "recall")):
-        told[f"{name}_pairs"] = _ordered(by_document, value)
-    return told
+        figures[f"{name}_pairs"] = _ordered(by_document, value)
+    return figures
 
 
 def _ordered(by_document: Mapping[str, Sequence[tuple[float, Scorecard]]], value: str) -> float | None:

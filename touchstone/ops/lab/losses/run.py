@@ -43,35 +43,35 @@ def sets_of(folder: Path) -> Sets:
     documents = recall.documents(texts) if units else {}
     judged = [row for path in units for row in recall.read(path, recall.Judged)] if texts else []
     if units and texts and not any(row.doc_id in documents for row in judged):
-        raise ConfigError(f"{folder}: no summary of realsumm_scu* is of a document of realsumm_docs*; take both from one set")
+        raise ConfigError(f"{folder}: no summary of realsumm_scu* belongs to a document of realsumm_docs*; take both from one set")
     return Sets(known, judged, documents)
 
 
 async def measured(scorer: SummaryLossScorer, sets: Sets, *, documents_max: int | None, step: Step) -> dict[str, Any]:
     """The figures of every set. Raises `ConfigError`."""
-    told: dict[str, Any] = {}
+    found: dict[str, Any] = {}
     if sets.known:
         given = list(truth.cases(sets.known))
         cards = await _scored(scorer, [case for *_, case in given], step)
-        told["truth"] = truth.figures([truth.Scored(gold, variant, card) for (gold, variant, _), card in zip(given, cards, strict=True)])
-        told |= _judged(cards)
+        found["truth"] = truth.figures([truth.Scored(gold, variant, card) for (gold, variant, _), card in zip(given, cards, strict=True)])
+        found |= _judged(cards)
     if sets.judged:
         summaries = list(recall.cases(sets.judged, sets.documents, documents_max))
         cards = await _scored(scorer, [case for *_, case in summaries], step)
-        told["realsumm"] = recall.figures([(document, human, card) for (document, human, _), card in zip(summaries, cards, strict=True)])
-    return told
+        found["realsumm"] = recall.figures([(document, human, card) for (document, human, _), card in zip(summaries, cards, strict=True)])
+    return found
 
 
 def _judged(cards: Sequence[Scorecard]) -> dict[str, Any]:
-    """What a judge was asked about a case, how often it says otherwise than the models, and what that cost; nothing where none is asked."""
-    tally, said = JudgeTally(), Counter[str]()
+    """The judge's requests a case, how often it disagrees with the models, and the cost; empty if no judge is asked."""
+    tally, judged = JudgeTally(), Counter[str]()
     for card in cards:
         tally.add(card.details)
         for kind in ("asked", "differ"):
-            said.update({f"{name}_{kind}": count for name, count in card.details.get("judge", {}).get(kind, {}).items()})
+            judged.update({f"{name}_{kind}": count for name, count in card.details.get("judge", {}).get(kind, {}).items()})
     if not tally.states:
         return {}
-    counts = said | Counter(requests=tally.spent["calls"], tokens_in=tally.spent["tokens_in"], tokens_out=tally.spent["tokens_out"])
+    counts = judged | Counter(requests=tally.spent["calls"], tokens_in=tally.spent["tokens_in"], tokens_out=tally.spent["tokens_out"])
     figures = {f"{name}_a_case": counts[name] / len(cards) for name in (*_ASKED, "requests", "tokens_in", "tokens_out")}
     return {"judge": {"cases_judged": tally.states["answered"], **figures, "cost_usd": tally.cost_usd}}
 
@@ -96,7 +96,7 @@ async def _scored(scorer: SummaryLossScorer, cases: Sequence[SummaryCase], step:
                 card = await scorer.score(case)
             except (Unavailable, Shed) as error:
                 # Figures of a set that was judged in part would be those of neither way.
-                raise ConfigError(f"{error}: a case could not be scored; nothing is measured. Make what it names answer, and measure again") from None
+                raise ConfigError(f"{error}: a case could not be scored; nothing is measured. Fix that and measure again") from None
         done += 1
         step(done, len(cases))
         return card

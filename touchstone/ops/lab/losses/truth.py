@@ -35,7 +35,7 @@ class Error(BaseModel):
 
 
 class Variant(BaseModel):
-    """One summary of a gold, and what is known about it."""
+    """One summary of a gold, with its known errors and omissions."""
 
     id: str
     wording: str
@@ -130,7 +130,7 @@ def figures(scored: Sequence[Scored]) -> dict[str, float | int | None]:
 
 
 def _is_better(one: Variant, other: Variant) -> bool:
-    """Whether nothing speaks against the first and something for it. A made-up sentence and a wrong one cannot be weighed against each other."""
+    """True if the first is better in something and worse in nothing. An invented sentence and a wrong one cannot be compared."""
     if (one.kind == "padded") != (other.kind == "padded") and one.kind != "faithful":
         return False
     fewer = (len(one.errors), one.omitted)

@@ -1,4 +1,4 @@
-"""An evaluation as one document: the model's figures, each support's, the floors', and what was absent."""
+"""An evaluation as one document: the figures of the model, of each support and of the floors, and the absent sets."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def measured(
         "support": support if support in named else PLAIN.name,
         "sample": size,
         "premises_max": PREMISES_MAX,
-        # Only the model itself distinguishes three answers, whatever supports a statement.
+        # Only the model itself distinguishes three answers.
         "sets": named[PLAIN.name] | named.get(support, {}),
         "supports": named,
         "floors": {each.name: found[each.name] for each in FLOORS},

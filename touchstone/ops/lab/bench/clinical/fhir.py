@@ -61,7 +61,7 @@ def agreed(act: Callable[[bytes, str], Any], texts: list[bytes]) -> list[bytes]:
     for text in texts:
         try:
             act(text, orjson.loads(text)["resourceType"])
-        except Exception:  # noqa: BLE001 - whatever it refuses them with
+        except Exception:  # noqa: BLE001 - any error is a refusal
             continue
         kept.append(text)
     return kept
@@ -130,7 +130,7 @@ def measure(texts: list[bytes], rounds: int) -> dict[str, float]:
 def quietest(contenders: dict[str, Callable[[bytes, str], Any]], texts: list[bytes], rounds: int) -> dict[str, float]:
     """Return MB per second of processor time of each contender, where of each document the best of some rounds counts.
 
-    A document is over before other work on the machine gets in the way, so these figures hold where it is busy too; what the collector costs is left out.
+    A document takes so little time that other work on the machine rarely interrupts it; the cost of the garbage collector is left out.
     """
     kinds = [orjson.loads(text)["resourceType"] for text in texts]
     least = {name: [float("inf")] * len(texts) for name in contenders}

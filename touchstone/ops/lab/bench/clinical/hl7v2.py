@@ -117,7 +117,7 @@ def fields_split(data: bytes) -> object:
 
 
 def full_split(data: bytes) -> object:
-    """Segments, fields, repetitions, components and subcomponents by str.split: what a parser returns, with nothing checked."""
+    """Segments, fields, repetitions, components and subcomponents by str.split, as a parser returns them, without a check."""
     return [
         [[[part.split("&") for part in repetition.split("^")] for repetition in value.split("~")] for value in line.split("|")]
         for line in data.decode("utf-8", "replace").replace("\n", "\r").split("\r")
@@ -132,7 +132,7 @@ def hl7apy_validate(data: bytes) -> object:
 
     try:
         return parse_message(re.sub(r"\r?\n", "\r", data.decode("utf-8", "replace")), validation_level=VALIDATION_LEVEL.TOLERANT, find_groups=True).validate()
-    except Exception:  # noqa: BLE001 - its AttributeErrors are part of what it is
+    except Exception:  # noqa: BLE001 - it raises AttributeError on some messages
         return False
 
 

@@ -18,7 +18,7 @@ RECEIVE_BYTES = 131_072
 #: What the kernel takes for a stalled client, besides the sender's own buffer. By default it would take so much that a short run shows nothing.
 STALLED_BUFFER_BYTES = 65_536
 CONNECT_S = 60.0
-#: An event's id, or the whole of what is shorter.
+#: Length of an event's beginning with its id.
 BEGINNING_BYTES = 48
 #: Clients whose every block is timed.
 TIMED_MAX = 48

@@ -83,7 +83,7 @@ def forward_rate(engine: NliEngine, tokens: int, budget: int) -> float:
     from touchstone.scorers.engines.nli import Piece
     from touchstone.scorers.engines.tokens import Tokens
 
-    room = tokens - engine._template.specials  # noqa: SLF001 -- the engine's inside is what is measured
+    room = tokens - engine._template.specials  # noqa: SLF001 -- the inside of the engine is measured
     count = max(1, budget // tokens)
     chance = np.random.default_rng(tokens)
     premise, hypothesis = room - room // 3, room // 3

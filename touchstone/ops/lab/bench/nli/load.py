@@ -70,7 +70,7 @@ async def level(suite: LiveSuite, share: float, rate: float, seconds: float, see
     await intake.settle()
     check_scored(published, count)
     waits = sorted((published.at[event["id"]] - begun - moment) * 1000 for event, moment in zip(events, due, strict=True))
-    # From the first to the last of each: the wait that every event has anyway is not a lack of speed.
+    # From the first to the last of each, so that the latency of a single event does not count.
     offered = (count - 1) / (due[-1] - due[0])
     done = (count - 1) / max(1e-9, max(published.at.values()) - min(published.at.values()))
     return Level(offered, share, count, done, percentile(waits, 0.5), percentile(waits, 0.99), waits[-1], saturated=done < KEEPS_UP * offered)

@@ -44,7 +44,7 @@ class Merged:
         named = model.name if model is not None else settings.nli_model
         plain = settings.model_copy(update={"nli_model": named, "runtime": "torch", "dtype": "float32", "device": "cpu", "warm_up": False})
         engine: Any = open_nli(plain)
-        engine._loaded._model.save_pretrained(folder)  # noqa: SLF001 -- the benchmark hands on exactly what the engine computes with
+        engine._loaded._model.save_pretrained(folder)  # noqa: SLF001 -- exactly the weights of the engine
         # A fresh tokenizer: the engine's own does neither truncate nor pad. An adapter's base has it.
         AutoTokenizer.from_pretrained(locate(plain).base, local_files_only=True).save_pretrained(folder)
         self.folder = folder

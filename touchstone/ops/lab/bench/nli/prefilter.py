@@ -37,7 +37,7 @@ class Prefilter:
 
 
 async def prefilter(engines: OpenEngines, settings: SummarySettings, top_k: int, count: int, seed: str = "filter") -> Prefilter:
-    """Run both ways over two lots of events, the other way first in the second, so that what is remembered helps both alike."""
+    """Run both ways over two lots of events, the other way first in the second, so that caches help both alike."""
     ways = {
         0: LiveSuite(engines, settings.model_copy(update={"prefilter_top_k": 0})),
         top_k: LiveSuite(engines, settings.model_copy(update={"prefilter_top_k": top_k})),

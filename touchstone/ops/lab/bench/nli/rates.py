@@ -183,7 +183,7 @@ class Batches:
 
     @classmethod
     def of(cls, counted: dict[str, float]) -> Batches:
-        """From what the engine counted."""
+        """From the engine's counts."""
         items, tokens, padding = counted["batch_size_items"], counted["tokens"], counted["padding_tokens"]
         mentioned = 2 * (items + counted["collapsed_items"])
         return cls(

@@ -1,4 +1,4 @@
-"""Contenders: each is one process that scores what is on a topic, one after the other on the same broker."""
+"""Contenders: each is one process that scores the events on a topic, one after the other on the same broker."""
 
 import asyncio
 import os

@@ -107,7 +107,7 @@ async def steps_us() -> dict[str, float]:
             batch = BatchBuilder(900_000, 0)
             for message in messages[begin : begin + 128]:
                 batch.append(timestamp=None, key=message.key, value=message.value, headers=message.headers)
-            batch._build()  # noqa: SLF001 -- what the sender does with it
+            batch._build()  # noqa: SLF001 -- as the sender does
 
     async def bare() -> None:
         for record in records:

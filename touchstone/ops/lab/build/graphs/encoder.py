@@ -22,7 +22,7 @@ CONTRIB = "com.microsoft"
 
 
 class Rows(NamedTuple):
-    """Rows ready to be multiplied; as bytes they have a scale each, and a byte that stands for zero."""
+    """Rows ready to be multiplied; as bytes they have a scale each, and a byte for zero."""
 
     x: str
     scale: str = ""

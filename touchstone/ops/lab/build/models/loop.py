@@ -130,7 +130,7 @@ def batches(lengths: Sequence[int], *, budget: int, window: int, chance: random.
 def loss_of(logits: Tensor, targets: Tensor, smoothing: float, taught: Tensor | None = None) -> Tensor:
     """Cross-entropy; for a two-way "not entailment", −log(P(neutral) + P(contradiction)). Shapes: (n, 3) and (n,) → scalar.
 
-    `taught`: (n, 3), a teacher's probabilities; rows of NaN have none. They count as they are: what the teacher doubts needs no smoothing.
+    `taught`: (n, 3), a teacher's probabilities; rows of NaN have none. They are used without smoothing.
     """
     log_p = functional.log_softmax(logits.float(), dim=-1)
     log_not = torch.logsumexp(log_p[:, 1:], dim=-1, keepdim=True)
@@ -201,7 +201,7 @@ class Run:
     def _one(self, batch: Any, targets: Tensor, taught: Tensor) -> float:
         inputs = {"input_ids": batch["input_ids"], "attention_mask": batch["attention_mask"]}
         if "token_type_ids" in self.tokenizer.model_input_names:
-            # [CLS] premise [SEP] hypothesis [SEP]: a token belongs to the second segment when a separator stands before it.
+            # [CLS] premise [SEP] hypothesis [SEP]: a token belongs to the second segment after a separator.
             separators = (batch["input_ids"] == self.tokenizer.sep_token_id).long()
             inputs["token_type_ids"] = ((separators.cumsum(1) - separators) >= 1).long() * batch["attention_mask"]
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -225,12 +225,12 @@ class Run:
 
         state = {name: weight.float() for name, weight in load_file(adapter / ADAPTER_FILES[1]).items()}
         try:
-            told: Any = set_peft_model_state_dict(self.model, state)
+            loaded: Any = set_peft_model_state_dict(self.model, state)
         except RuntimeError:
             msg = f"{adapter}: its weights have another shape; choose the rank it was trained with"
             raise ValueError(msg) from None
-        if told.unexpected_keys:
-            msg = f"{adapter}: holds weights that this recipe does not train, {told.unexpected_keys[0]} among them"
+        if loaded.unexpected_keys:
+            msg = f"{adapter}: holds weights that this recipe does not train, {loaded.unexpected_keys[0]} among them"
             raise ValueError(msg)
         self.average = {name: weight.detach().clone() for name, weight in self.trained.items()}
 
@@ -291,5 +291,5 @@ class Run:
         config = self.model.peft_config["default"].to_dict() | {"base_model_name_or_path": self.recipe.base, "inference_mode": True}
         plain = {key: sorted(value) if isinstance(value, set) else value for key, value in config.items() if value is not None}
         (self.out / ADAPTER_FILES[0]).write_text(json.dumps(plain, indent=2, sort_keys=True, default=str) + "\n", encoding="utf-8")
-        told = asdict(self.recipe) | {"labels": list(LABELS), "steps": self.step}
-        (self.out / "recipe.json").write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        recipe = asdict(self.recipe) | {"labels": list(LABELS), "steps": self.step}
+        (self.out / "recipe.json").write_text(json.dumps(recipe, indent=2) + "\n", encoding="utf-8")

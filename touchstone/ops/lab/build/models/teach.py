@@ -67,10 +67,10 @@ async def _teach(pairs: Sequence[tuple[str, str]], out: Path, settings: EngineSe
         for start in range(done, len(pairs), ROUND_PAIRS):
             asked = pairs[start : start + ROUND_PAIRS]
             answers = await engines.nli.entail(asked)
-            # One member of the gzip file a round: what was written stays readable whenever the run is stopped.
+            # One member of the gzip file a round, so that the file is readable when the run is stopped.
             rounded = [[round(float(value), 4) for value in row] for row in answers]
-            told = b"".join(orjson.dumps({"premise": p, "hypothesis": h, "p": row}) + b"\n" for (p, h), row in zip(asked, rounded, strict=True))
-            await asyncio.to_thread(_append, out, gzip.compress(told))
+            lines = b"".join(orjson.dumps({"premise": p, "hypothesis": h, "p": row}) + b"\n" for (p, h), row in zip(asked, rounded, strict=True))
+            await asyncio.to_thread(_append, out, gzip.compress(lines))
             print(f"{start + len(asked):,} of {len(pairs):,}", flush=True)  # progress of a long run
     finally:
         await engines.close()

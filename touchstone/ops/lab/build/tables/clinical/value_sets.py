@@ -45,7 +45,7 @@ _NO_CODES: Final = {"null", "OBX"}
 
 
 def compile_value_sets(core: Path, us_core: Path) -> str:
-    """The table's file from the packages hl7.fhir.r4.core 4.0.1 and hl7.fhir.us.core 3.1.1 (folders or .tgz). Raises KeyError for what one lacks."""
+    """The table's file from the packages hl7.fhir.r4.core 4.0.1 and hl7.fhir.us.core 3.1.1 (folders or .tgz). Raises KeyError for a missing part."""
     resources, profiles = read_package(core), read_package(us_core)
     sets: dict[str, dict[str, Any]] = {}
     for name, (title, severity, source) in _CODE_SYSTEMS.items():

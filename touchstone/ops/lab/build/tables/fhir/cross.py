@@ -1,4 +1,4 @@
-"""Elements of other FHIR versions, which may stand in R4 as extensions (HL7's package hl7.fhir.xver-extensions, CC0-1.0), made compact."""
+"""Elements of other FHIR versions, which may be used in R4 as extensions (HL7's package hl7.fhir.xver-extensions, CC0-1.0), made compact."""
 
 from __future__ import annotations
 

@@ -150,7 +150,7 @@ _READ = ("id", "path", "min", "max", "type", "binding", "mustSupport", "slicing"
 
 
 def profiles_table(package: dict[str, list[Json]]) -> Json:
-    """Return the profiles that FHIR R4 itself publishes (vital signs and others), with only what a check reads of each element."""
+    """Return the profiles that FHIR R4 itself publishes (vital signs and others), with only the parts of each element that a check reads."""
     found = {}
     for definition in package["StructureDefinition"]:
         if (

@@ -66,7 +66,7 @@ _LISTED = ("http://hl7.org/fhir/", "http://terminology.hl7.org/", "http://unitso
 
 
 def listed_table(package: dict[str, list[Json]], known: Json) -> Json:
-    """Return value set URL → {system: codes, or null for all of a system in the table of codes} for what the table of bindings leaves out."""
+    """Return value set URL → {system: codes, or null for all of a system in the table of codes} for those that the table of bindings leaves out."""
     whole = {one["url"] for one in package["CodeSystem"] if one.get("content") == "complete" and one.get("concept")}
     found: Json = {}
     for one in package["ValueSet"]:

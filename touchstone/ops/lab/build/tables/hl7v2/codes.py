@@ -9,7 +9,7 @@ from typing import Any
 ELLIPSES = ("...", "…")
 #: A row of prose that slipped into a code column.
 CODE_CHARACTERS_MAX = 24
-#: What stands in a code column of the source → what the standard's chapter has there. An ellipsis leaves the table open.
+#: Entry in a code column of the source → the entries in the standard's chapter. An ellipsis leaves the table open.
 MISPRINTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("HL70255", "* (star)"): ("*",),
     ("HL70291", "Octet - stream"): ("Octet-stream",),
@@ -48,7 +48,7 @@ def cleaned(codes: tuple[str, ...]) -> tuple[set[str], set[str], bool]:
 def code_tables(modules: Mapping[str, Any], published: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """Table → its name, its codes with the versions (as bits) that list them, the patterns, and whether it is open.
 
-    `published`: what the second source has (published.py); its further codes carry the bit after the last version's.
+    `published`: the second source (published.py); its further codes carry the bit after the last version's.
     """
     zeros = (published or {}).get("zeros", {})
     tables: dict[str, Any] = {}

@@ -71,7 +71,7 @@ def segments_of(version: str, module: Any) -> dict[str, list[list[Any]]]:
             continue  # ANYHL7SEGMENT: a wildcard of the grammar, not a segment
         rows = definition[1]
         if (version, name) in GARBLED_SEGMENTS:
-            rows = definition  # its kind is missing, so the rows stand where the kind should
+            rows = definition  # its kind is missing, so the rows are in its place
         fields = [field_row(version, row) for row in rows if isinstance(row, tuple | list) and len(row) == 4]
         segments[name] = [field for field in fields if field is not None]
     return segments

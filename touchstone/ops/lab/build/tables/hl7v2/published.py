@@ -1,6 +1,6 @@
 """A second source of HL7's code tables: the code systems that HL7 publishes of them for FHIR (CC0-1.0).
 
-`published.json` holds what those have and hl7apy lacks, and which codes lost their leading zeros there. It is made from two packages,
+`published.json` has the codes that are missing in hl7apy, and those that lost their leading zeros there. It is made from two packages,
 which the compile script reads only for that; without them the file is taken as it is.
 """
 
@@ -34,7 +34,7 @@ def published_codes(*packages: Path) -> dict[str, set[str]]:
 
 
 def without_zeros(codes: set[str], published: set[str]) -> dict[str, str]:
-    """Codes that a spreadsheet has taken for numbers: as they stand in the source → as they are published."""
+    """Codes that a spreadsheet has taken for numbers: as in the source → as published."""
     by_number: dict[float, list[str]] = defaultdict(list)
     for code in published:
         if re.fullmatch(r"\d+(?:\.\d+)?", code, re.ASCII):
@@ -44,7 +44,7 @@ def without_zeros(codes: set[str], published: set[str]) -> dict[str, str]:
 
 
 def second_source(core: Path, terminology: Path, tables: Mapping[str, Any]) -> dict[str, Any]:
-    """What the file holds: `edition`, `zeros` (table → code as hl7apy has it → as it is) and `codes` (table → codes that hl7apy lacks).
+    """The content of the file: `edition`, `zeros` (table → code in hl7apy → right code) and `codes` (table → codes that are missing in hl7apy).
 
     `tables`: the code tables as hl7apy alone gives them.
     """
