@@ -1,4 +1,4 @@
-"""A server that speaks the OpenAI protocol on loopback: scripted answers, faults at will, and a record of what was asked."""
+"""A server that speaks the OpenAI protocol on loopback: scripted answers, faults, and a record of the requests."""
 
 from tests.doubles.judges.asked import Asked
 from tests.doubles.judges.faults import Fault, Kind

@@ -16,7 +16,7 @@ from touchstone.scorers.process import end_with_parent
 
 EXAMPLE = """The first line of standard output is the address. The script is JSON:
 {"rules": [{"contains": "the sky is green", "answers": [{"support": "contradicted"}]}], "faults": [{"kind": "rate_limited", "share": 0.1, "retry_after_s": 1}]}
-The first rule that fits answers; where none fits, the answer is the simplest value that the request's JSON schema allows."""
+The first rule that fits answers; if none does, the answer is the simplest value that the request's JSON schema allows."""
 
 
 def fault(text: str) -> Fault:
@@ -40,7 +40,7 @@ async def serve(server: JudgeServer) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Start it, say where it listens, and wait. Exit codes: 0 after a signal, 2 for wrong options, 3 where it could not start."""
+    """Start it, print its address, and wait. Exit codes: 0 after a signal, 2 for wrong options, 3 if it could not start."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.doubles.judges", description=__doc__, epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -51,7 +51,7 @@ def main(arguments: list[str] | None = None) -> int:
         "--truth", type=Path, action="append", default=[], help="folder of a truth set, whose variants are read as a careful person would; may be repeated"
     )
     parser.add_argument(
-        "--fault", type=fault, action="append", default=[], help="KIND, or KIND=SHARE of the requests; may be repeated, stands before the script's"
+        "--fault", type=fault, action="append", default=[], help="KIND, or KIND=SHARE of the requests; may be repeated, comes before the script's"
     )
     parser.add_argument("--limit-per-s", type=float, help="requests a second; the others get a 429 with Retry-After")
     parser.add_argument("--end-with-parent", action="store_true", help="end when the program that started it ends")

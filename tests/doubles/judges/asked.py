@@ -39,7 +39,7 @@ def _mistake(message: str, param: str | None = None, code: str | None = None) ->
 
 @dataclass(frozen=True)
 class Asked:
-    """A request for a completion. `number`: of all requests, from 1; `attempt`: of those with this very body, from 1. `key`: what it was asked with."""
+    """A request for a completion. `number`: of all requests, from 1; `attempt`: of those with this very body, from 1. `key`: the API key that it came with."""
 
     number: int
     attempt: int
@@ -60,7 +60,7 @@ class Asked:
 
     @property
     def is_stream(self) -> bool:
-        """Whether the answer is to come piece by piece."""
+        """True if the answer has to be streamed."""
         return self.body.get("stream") is True
 
     @cached_property
@@ -97,7 +97,7 @@ class Asked:
 
 
 def digest_of(data: bytes) -> str:
-    """What tells one body from another."""
+    """A digest that identifies the body."""
     return blake2b(data, digest_size=12).hexdigest()
 
 

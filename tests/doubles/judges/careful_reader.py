@@ -1,7 +1,7 @@
 """A judge that reads as a careful person would, by what a truth set says of each of its variants: the script for measuring the loss with a judge.
 
 Of a variant the set says which errors it has and how many key facts it leaves out. Within one wording only the errors differ, so its sentences are read beside
-those of the faithful text in the same wording: those that stand there too are supported, and the others are contradicted, or made up in a padded text. Which
+those of the faithful text in the same wording: those that are there, too, are supported, and the others are contradicted, or made up in a padded text. Which
 facts an error or an omission is about is found by the words of its note and of the sentences that changed; their number is the set's.
 """
 
@@ -51,16 +51,16 @@ class CarefulReader:
             raise ValueError("the summary is no variant of the truth set")
         truth, variant, reading = found
         facts, sentences = truth.gold.summary.key_facts, _sentences(variant.text)
-        told = []
+        statements = []
         for letter, digits in _ID.findall(fields["asked"]):
             index = int(digits) - 1
             verdict = (reading.facts if letter == "F" else reading.sentences)[index]
             if letter == "F":
                 alike = [place for place, said in enumerate(reading.sentences) if said == verdict]
-                told.append(_told(f"F{digits}", verdict, "S", facts[index], sentences, alike))
+                statements.append(_statement(f"F{digits}", verdict, "S", facts[index], sentences, alike))
             else:
-                told.append(_told(f"S{digits}", verdict, "F", sentences[index], facts, range(len(facts))))
-        return {"statements": told}
+                statements.append(_statement(f"S{digits}", verdict, "F", sentences[index], facts, range(len(facts))))
+        return {"statements": statements}
 
 
 def reading_of(truth: Truth, variant: Variant) -> Reading:
@@ -125,7 +125,7 @@ def _sentences(text: str) -> tuple[str, ...]:
     return tuple(" ".join(text[span.start : span.end].split()) for span in split(text))
 
 
-def _told(name: str, verdict: Word, letter: str, text: str, others: Sequence[str], places: Iterable[int]) -> dict[str, str]:
+def _statement(name: str, verdict: Word, letter: str, text: str, others: Sequence[str], places: Iterable[int]) -> dict[str, str]:
     """A verdict with its evidence: of those places the statement that shares the most words."""
     own = words(text)
     nearest = max(places, key=lambda place: len(own & words(others[place])) / (1 + len(words(others[place]))), default=None)

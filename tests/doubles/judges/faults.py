@@ -1,4 +1,4 @@
-"""Faults: what can go wrong between a client and a model's server, when, and what the protocol says of it."""
+"""Faults between a client and a model's server: their kinds, when they happen, and how the protocol reports them."""
 
 import time
 from email.utils import formatdate
@@ -15,7 +15,7 @@ from tests.doubles.judges.asked import Asked, Refused
 
 
 class Kind(StrEnum):
-    """What goes wrong. The first group is an error of the protocol, the second in what the model says, the third in how it is sent."""
+    """Kinds of faults: errors of the protocol, then wrong answers of the model, then wrong ways of sending."""
 
     RATE_LIMITED = "rate_limited"
     NO_QUOTA = "no_quota"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
     BAD_JSON = "bad_json"
     WRONG_FORM = "wrong_form"
-    REPEATED = "repeated"  # another verdict stands before the one that counts
+    REPEATED = "repeated"  # another verdict comes before the one that counts
     CHATTY = "chatty"  # prose around a fenced verdict; it can be read
     REFUSAL = "refusal"
     CONTENT_FILTER = "content_filter"
@@ -83,7 +83,7 @@ class Fault:
     """A fault and when it happens: whenever all of its conditions hold; always, without one.
 
     `attempts`: only the first so many tries of a prompt (the same body). `requests`: only these, counted from 1 over all. `share`: so many of 1, chosen by
-    seed, prompt and try, thus the same ones in whatever order they arrive. `seconds`: only so long after the first request.
+    seed, prompt and try, so they do not depend on the order of arrival. `seconds`: only so long after the first request.
     `retry_after_s` and `retry_as`: the Retry-After of an error. `pace_s`: between two bytes of a drip. `size_bytes`: of what is too much.
     """
 
@@ -98,7 +98,7 @@ class Fault:
     size_bytes: Annotated[int, Ge(1)] = 64 * 1024 * 1024
 
     def strikes(self, asked: Asked, seed: int, elapsed_s: float) -> bool:
-        """Whether it happens to this request."""
+        """True if it happens to this request."""
         return (
             (self.attempts is None or asked.attempt <= self.attempts)
             and (self.requests is None or asked.number in self.requests)

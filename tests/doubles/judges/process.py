@@ -1,4 +1,4 @@
-"""The server as a process of its own, so that what is measured does not share its interpreter."""
+"""The server as a process of its own, so that a benchmark does not share its interpreter."""
 
 import json
 import subprocess
@@ -14,7 +14,7 @@ STOP_S = 10.0
 
 
 class JudgeProcess:
-    """`python -m tests.doubles.judges` for `with`, on a free port. `base_url`: what a client is given."""
+    """`python -m tests.doubles.judges` for `with`, on a free port. `base_url`: for clients."""
 
     def __init__(self, *, latency_ms: float = 0.0, script: Path | None = None, options: tuple[str, ...] = ()) -> None:
         self._command = [sys.executable, "-m", "tests.doubles.judges", "--port", "0", "--latency-ms", f"{latency_ms:g}", "--end-with-parent", *options]

@@ -1,4 +1,4 @@
-"""What the server says: a reply, what a fault makes of it, and the documents of the protocol that carry it."""
+"""Replies of the server: the content, its change by a fault, and the documents of the protocol around it."""
 
 import re
 import time
@@ -24,7 +24,7 @@ _MARK = re.compile(r"below a line `(VERDICT [0-9a-f]+)`")
 class Reply:
     """What a script answers. `content`: a mapping is the verdict, in the form that the request wants; a string is said as it is; None is the schema's sample.
 
-    `fault`: what goes wrong with this one; it stands before those of the server. `decoy`: the verdict that a repeated one puts first.
+    `fault`: of this reply; it comes before those of the server. `decoy`: the verdict that a repeated one puts first.
     `latency_s`: instead of the server's. `tokens`: what `usage` says, in and out, instead of the estimate.
     """
 
@@ -53,7 +53,7 @@ class Message:
 
 
 def message_of(asked: Asked, reply: Reply, fault: Fault | None) -> Message:
-    """The message that carries a reply, after a fault in what the model says; other faults leave it alone."""
+    """The message with a reply, changed by a fault of the model's answer; other faults do not change it."""
     said = reply.content
     if said is None:
         said = sample(asked.schema) if asked.schema else ({} if asked.form == "json_object" else "sample")

@@ -39,7 +39,7 @@ class Rule:
     tokens: tuple[int, int] | None = None
 
     def fits(self, asked: Asked) -> bool:
-        """Whether the request is one of this rule."""
+        """True if the rule applies to the request."""
         return (
             (self.turn is None or self.turn == asked.turn)
             and (self.form is None or self.form == asked.form)

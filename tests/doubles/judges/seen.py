@@ -15,7 +15,7 @@ ARRIVALS_MAX = 200_000
 class Arrival:
     """One request. `kind`: the fault it met, `rejected` or `limited`, else `answered`; `finished`: the response was sent as it was meant to be.
 
-    `tokens_in`, `tokens_out`: what a provider would bill, whether or not the client got to know.
+    `tokens_in`, `tokens_out`: as a provider would bill them, even if the client never got the answer.
     `body`: only with `keep_bodies`.
     """
 
@@ -56,7 +56,7 @@ class Seen:
     began_s: float | None = None
 
     def arrived(self, key: str, digest: str) -> Arrival:
-        """Note a request, before anything is known of what it asks."""
+        """Note a request before its body is read."""
         now = time.monotonic()
         self.began_s = now if self.began_s is None else self.began_s
         self.requests += 1
@@ -69,7 +69,7 @@ class Seen:
         return arrival
 
     def understood(self, arrival: Arrival, asked: Asked) -> None:
-        """Note what it asks."""
+        """Note the body of a request."""
         arrival.model, arrival.form = asked.model, asked.form
         self.by_model[asked.model] += 1
         if self.keep_bodies:

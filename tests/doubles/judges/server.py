@@ -1,4 +1,4 @@
-"""The server: it takes requests, asks the script, applies faults and latency, and notes what it saw."""
+"""The server: it reads requests, asks the script, applies faults and latency, and records the requests."""
 
 import asyncio
 import gzip
@@ -44,11 +44,11 @@ class Limit:
 
 
 class JudgeServer:
-    """A model's server on loopback, for `async with`. `base_url`: what a client is given; `seen`: what it was asked.
+    """A model's server on loopback, for `async with`. `base_url`: for clients; `seen`: the requests.
 
     `answer`: the script, by default the simplest value that fits the request's schema. `faults`: the first that strikes counts, where the reply has
     none of its own. `latency_s`: from the request to its answer, faults included. `keys`: those it takes; every key, and none, by default.
-    `mistakes`: what the script raised; each is answered with a 500.
+    `mistakes`: exceptions of the script; each is answered with a 500.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ def _bomb(_body: bytes, fault: Fault, headers: Mapping[str, str]) -> bytes:
     return response(200, gzip.compress(b" " * fault.size_bytes, 1), {"content-encoding": "gzip", **headers})
 
 
-#: Faults in the response's body, whatever the model has said.
+#: Faults in the response's body, independent of the model's answer.
 _DAMAGED: dict[Kind, Callable[[bytes, Fault, Mapping[str, str]], bytes]] = {
     Kind.BAD_BODY: lambda body, _, headers: response(200, body[: len(body) // 2], headers),
     Kind.BAD_TEXT: lambda body, _, headers: response(200, b'{"id":"\xff\xfe\xc3\x28",' + body[1:], headers),

@@ -1,4 +1,4 @@
-"""HTTP/1.1 as far as the protocol needs it, over a bare transport: a request comes in whole, and bytes go out at whatever pace a fault wants."""
+"""HTTP/1.1 as far as the protocol needs it, over a bare transport: requests are read whole, and bytes are sent at the pace of a fault."""
 
 import asyncio
 import socket
@@ -89,7 +89,7 @@ class Connection(asyncio.Protocol):
         self._writable.set()
 
     def data_received(self, data: bytes) -> None:
-        """Collect, and serve what is whole."""
+        """Collect bytes, and serve complete requests."""
         self._buffer += data
         if not self._is_busy:
             self._next()
@@ -125,7 +125,7 @@ class Connection(asyncio.Protocol):
         return not self.is_lost
 
     def close(self) -> None:
-        """Close after what was written."""
+        """Close after the written bytes are sent."""
         self._transport.close()
 
     def reset(self) -> None:

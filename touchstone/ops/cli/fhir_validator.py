@@ -24,7 +24,7 @@ app.add_typer(fhir_validator_app)
 
 StateDirOption = Annotated[
     Path | None,
-    typer.Option("--state-dir", help="Where the service says where it is, and logs. Default: ~/.local/state/touchstone/fhir-validator.", show_default=False),
+    typer.Option("--state-dir", help="Folder for the service's address and log. Default: ~/.local/state/touchstone/fhir-validator.", show_default=False),
 ]
 
 
@@ -32,7 +32,7 @@ StateDirOption = Annotated[
 def install(
     guide: Annotated[
         list[str] | None,
-        typer.Option("--guide", metavar="ID#VERSION|ARCHIVE", help="Implementation guide that the service is to know (repeatable).", show_default=False),
+        typer.Option("--guide", metavar="ID#VERSION|ARCHIVE", help="Implementation guide that the service has to know (repeatable).", show_default=False),
     ] = None,
     packages: Annotated[
         list[Path] | None,
@@ -40,10 +40,10 @@ def install(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Put everything on this machine that the service needs; a second run changes nothing, and one that fails leaves what was there.
+    """Install everything that the service needs; a second run changes nothing, and a failed one leaves the earlier installation.
 
-    The jars come by Maven (155 MB), FHIR's packages from --packages, ~/.fhir/packages or npm. Guides join those of earlier runs. After
-    that nothing is fetched any more.
+    The jars come by Maven (155 MB), FHIR's packages from --packages, ~/.fhir/packages or npm. Guides join those of earlier runs. Nothing is fetched
+    after that.
 
     Example: touchstone fhir-validator install --guide hl7.fhir.us.core-6.1.0.tgz
     """
@@ -102,7 +102,7 @@ def start(
             return
         running = Service.load(folder)
         if running is None:
-            chosen(settings.guides)  # what is lacking is told before anything starts
+            chosen(settings.guides)  # a missing part is reported before anything starts
             arguments = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if name != "guides" and value is not None]
             arguments += [f"--guide={name}" for name in guide or ()] + ([f"--config={config.absolute()}"] if config else [])
             running = start_in_background(folder, arguments, _token(settings), settings.start_timeout_s + 10)
@@ -130,11 +130,11 @@ def stop(state_dir: StateDirOption = None, as_json: JsonOption = False) -> None:
 
 @fhir_validator_app.command()
 def status(state_dir: StateDirOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """Show how the service is, or what it lacks to be started; exit 3 unless it can answer.
+    """Show the state of the service, or the parts that are missing to start it; exit 3 unless it can answer.
 
     Example: touchstone fhir-validator status --json
     """
-    from touchstone.ops.local.fhir_validator.installation import lacking
+    from touchstone.ops.local.fhir_validator.installation import missing_parts
     from touchstone.ops.local.fhir_validator.service import Service, default_state_dir
 
     settings = settings_from(config).fhir_validator
@@ -143,7 +143,7 @@ def status(state_dir: StateDirOption = None, config: ConfigOption = None, as_jso
         with one_line_errors():
             ready = _report(running, settings, as_json)
         raise typer.Exit(0 if ready else EXIT_ERROR)
-    lines = lacking(settings.guides)
+    lines = missing_parts(settings.guides)
     if as_json:
         typer.echo(json.dumps({"running": False, "ready": False, "lacking": lines}))
     else:
@@ -211,18 +211,18 @@ def _stay(house: "Settings", folder: Path) -> None:
 
 
 def _report(running: "Service", settings: "FhirValidatorSettings", as_json: bool) -> bool:
-    """Print how a running service is; whether it can answer."""
-    told: dict[str, Any] = running.status(_token(settings)) or {}
-    ready = bool(told.get("ready"))
+    """Print the state of a running service. True if it can answer."""
+    status: dict[str, Any] = running.status(_token(settings)) or {}
+    ready = bool(status.get("ready"))
     if as_json:
-        typer.echo(json.dumps({"running": True, "ready": ready, "address": running.address, "pid": running.pid, **told}))
+        typer.echo(json.dumps({"running": True, "ready": ready, "address": running.address, "pid": running.pid, **status}))
         return ready
-    typer.echo(f"HL7's FHIR validator {told.get('validator', '')}: {'ready' if ready else 'not ready'} at {running.address} (process {running.pid})")
-    for one in told.get("processes", []):
+    typer.echo(f"HL7's FHIR validator {status.get('validator', '')}: {'ready' if ready else 'not ready'} at {running.address} (process {running.pid})")
+    for one in status.get("processes", []):
         counts = ", ".join(f"{one[name]} {words}" for name, words in _COUNTS.items())
         why = f" ({one['reason']})" if one.get("reason") else ""
         typer.echo(f"  validator {one['number']}: {one['state']}, process {one['pid'] or 'none'}, {counts}{why}")
-    if queue := told.get("queue"):
+    if queue := status.get("queue"):
         typer.echo(f"  queue: {queue['waiting']} of {queue['max']} wait, {queue['refused']} refused")
     if ready:
         typer.echo(f"Use it:  export TOUCHSTONE_FHIR_VALIDATOR_URL={running.address}")

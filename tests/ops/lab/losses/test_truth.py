@@ -123,7 +123,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
         ({"scus": [], "scu_labels": []}, "row 1: scus is not"),
         ({"summary": 5}, "row 1: summary is not"),
         ({"doc_id": ["1"]}, "row 1: doc_id is not"),
-        ({"doc_id": "2"}, "is of a document of realsumm_docs"),
+        ({"doc_id": "2"}, "belongs to a document of realsumm_docs"),
     ],
 )
 def test_rows_that_are_not_realsumms_are_named_before_a_model_is_loaded(tmp_path: Path, changed: dict[str, object], said: str) -> None:

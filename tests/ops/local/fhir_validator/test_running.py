@@ -102,10 +102,10 @@ def test_a_guide_that_is_no_file_and_no_name_is_told(machine: Path) -> None:
 
 def test_a_guide_that_was_not_installed_or_a_package_that_has_gone_is_lacking(machine: Path) -> None:
     installed(machine)
-    assert installation.lacking() == []
-    assert "the implementation guide guide.test#1.0 is not installed" in installation.lacking(["guide.test#1.0"])[0]
+    assert installation.missing_parts() == []
+    assert "the implementation guide guide.test#1.0 is not installed" in installation.missing_parts(["guide.test#1.0"])[0]
     (machine / "packages" / packages.CORE / "package" / "package.json").unlink()
-    assert "has gone: run `touchstone fhir-validator install`" in installation.lacking()[0]
+    assert "has gone: run `touchstone fhir-validator install`" in installation.missing_parts()[0]
 
 
 def test_it_is_started_once_found_again_and_stopped_with_its_validators(machine: Path, state_dir: Path) -> None:

@@ -100,7 +100,7 @@ async def test_a_full_queue_refuses_at_once_and_those_that_wait_are_answered(tmp
         assert refused.headers["retry-after"] == "1"
         release.touch()
         assert [answer.status_code for answer in await asyncio.gather(held, waiting)] == [200, 200]
-        assert service.pool.told()["queue"] == {"waiting": 0, "max": 1, "refused": 1}
+        assert service.pool.as_json()["queue"] == {"waiting": 0, "max": 1, "refused": 1}
 
 
 async def test_one_that_waits_too_long_is_refused(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ _PARAMETERS_MAX: Final = 50
 #: A client holds a place in the queue while it sends, so it may not take for ever.
 SENDING_S: Final = 60.0
 _JSON: Final = "application/fhir+json"
-#: What is sent → what the validator takes it for.
+#: Content type of a request → content type for the validator.
 _TYPES: Final = {
     "": _JSON, "application/json": _JSON, _JSON: _JSON,
     "application/xml": "application/fhir+xml", "text/xml": "application/fhir+xml", "application/fhir+xml": "application/fhir+xml",
@@ -64,7 +64,7 @@ def make_app(settings: FhirValidatorSettings, pool: Pool) -> Starlette:
         return await _validated(request, settings, pool)
 
     async def status(_: Request) -> Response:
-        return JSONResponse({"validator": VALIDATOR_VERSION, **pool.told()})
+        return JSONResponse({"validator": VALIDATOR_VERSION, **pool.as_json()})
 
     async def healthz(_: Request) -> Response:
         return JSONResponse({"alive": True})
@@ -82,7 +82,7 @@ def make_app(settings: FhirValidatorSettings, pool: Pool) -> Starlette:
 
 
 def refusal(refused: Refused, headers: dict[str, str] | None = None) -> Response:
-    """An answer that says in one line what is wrong, without the document."""
+    """An error in one line, without the document."""
     wait = {} if refused.retry_after_s is None else {"Retry-After": str(refused.retry_after_s)}
     return JSONResponse({"code": refused.code, "message": str(refused)}, refused.status, {**(headers or {}), **wait})
 

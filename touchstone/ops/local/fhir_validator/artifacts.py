@@ -27,7 +27,7 @@ class Distribution:
         jvm = [
             f"-Xmx{memory_mb}m",
             "-XX:+UseSerialGC",
-            "-XX:+ExitOnOutOfMemoryError",  # what is left of a JVM without memory answers anything or nothing
+            "-XX:+ExitOnOutOfMemoryError",  # a JVM that ran out of memory may answer anything or nothing
             f"-Duser.home={home}",
             "-Djava.awt.headless=true",
             f"-Dlogback.configurationFile={LOG_CONFIG}",

@@ -18,7 +18,7 @@ class OracleLost(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How strict it is to be, in its own terms. The defaults correspond to those of `touchstone.scorers.clinical.formats.fhir.Options`.
+    """Its strictness, in its own terms. The defaults correspond to those of `touchstone.scorers.clinical.formats.fhir.Options`.
 
     `example_urls`: example.org and the like may appear. `any_extension`: an extension whose definition is not known is accepted.
     """
@@ -27,7 +27,7 @@ class Settings:
     any_extension: bool = True
 
     def query(self) -> str:
-        """As parameters of its request. It refuses a request that has one it does not know."""
+        """As parameters of its request; it refuses unknown ones."""
         given = {"allowExampleUrls": str(self.example_urls).lower()} | ({"extension": "any"} if self.any_extension else {})
         return urlencode(given)
 

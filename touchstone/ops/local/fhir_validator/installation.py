@@ -1,4 +1,4 @@
-"""What the service is made of: put on this machine once by `install`, remembered as a whole, and only read by `start`."""
+"""The parts of the service: `install` puts them on this machine and records them; `start` only reads the record."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -22,15 +22,15 @@ class Installation:
 
 
 def record() -> Path:
-    """The file that says what was installed; it goes with the cache."""
+    """The file that records the installation; it is in the cache."""
     return cache_folder() / "fhir-validator.json"
 
 
 def installed() -> Installation | None:
-    """What was installed; None where nothing was. Raises `ConfigError` for a file that cannot be read."""
+    """The recorded installation, or None. Raises `ConfigError` for a file that cannot be read."""
     try:
-        told = json.loads(record().read_text(encoding="utf-8"))
-        packages, guides = ({str(name): Path(folder) for name, folder in told[part].items()} for part in ("packages", "guides"))
+        stored = json.loads(record().read_text(encoding="utf-8"))
+        packages, guides = ({str(name): Path(folder) for name, folder in stored[part].items()} for part in ("packages", "guides"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
@@ -51,18 +51,18 @@ def install(folders: Sequence[Path], guides: Sequence[str], say: Callable[[str],
         name, folder = guide(named, folders)
         known[name] = folder
     made = Installation(packages, known)
-    told = {part: {name: str(folder.absolute()) for name, folder in getattr(made, part).items()} for part in ("packages", "guides")}
+    stored = {part: {name: str(folder.absolute()) for name, folder in getattr(made, part).items()} for part in ("packages", "guides")}
     scratch = record().with_suffix(".new")
     try:
-        scratch.write_text(json.dumps(told, indent=2) + "\n", encoding="utf-8")
+        scratch.write_text(json.dumps(stored, indent=2) + "\n", encoding="utf-8")
         scratch.replace(record())
     except OSError as error:
         raise ConfigError(f"{record().parent}: the cache cannot be written ({error.strerror}); set XDG_CACHE_HOME to a writable folder") from None
     return made
 
 
-def lacking(guides: Sequence[str] = ()) -> list[str]:
-    """One line for each thing that the service needs and this machine lacks, with how to mend it. It fetches nothing."""
+def missing_parts(guides: Sequence[str] = ()) -> list[str]:
+    """A line for each missing part that the service needs, and how to get it. Fetches nothing."""
     lines = []
     try:
         find_java()
@@ -84,8 +84,8 @@ def lacking(guides: Sequence[str] = ()) -> list[str]:
 
 
 def chosen(guides: Sequence[str] = ()) -> tuple[Distribution, Installation]:
-    """What to start, with the guides named, or all. Raises `ConfigError` with the first thing that is lacking; fetches nothing."""
-    lines = lacking(guides)
+    """The parts to start with, and the guides named, or all. Raises `ConfigError` with the first missing part; fetches nothing."""
+    lines = missing_parts(guides)
     there = installed()
     if lines or there is None:
         raise ConfigError(lines[0] if lines else INSTALL)

@@ -128,7 +128,7 @@ def extract(archive: Path, folder: Path) -> None:
 
 
 def _without_dependencies(path: Path) -> None:
-    """Drop what a package depends on: the validator would go and fetch it."""
+    """Remove the dependencies of a package, because the validator would fetch them."""
     try:
         about = json.loads(path.read_bytes())
         about.pop("dependencies", None)
@@ -155,7 +155,7 @@ def _from_npm(name: str) -> Path:
 
 
 def _packed(source: str, digest: str, scratch: Path) -> Path:
-    """Fetch one archive with npm and compare it with what is known of it."""
+    """Fetch one archive with npm and check its digest."""
     npm = shutil.which("npm")
     if npm is None:
         raise ConfigError(f"no npm on the PATH, which fetches FHIR's definitions once: install it (Debian: npm), or give --packages a folder with {CORE}")

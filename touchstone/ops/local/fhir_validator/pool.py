@@ -18,7 +18,7 @@ log = structlog.get_logger("touchstone.fhir_validator")
 
 State = Literal["starting", "ready", "busy", "restarting"]
 _UP: Final = frozenset({"ready", "busy"})
-#: A process whose connection broke off is given this long to be seen as ended.
+#: After its connection broke off, a process has this long to end.
 _END_S: Final = 2.0
 
 
@@ -34,7 +34,7 @@ class Refused(Exception):
 
 @dataclass(slots=True, eq=False)
 class Seat:
-    """The place of one process, and what has happened there over all its restarts."""
+    """The place of one process, with its counts over all restarts."""
 
     number: int
     state: State = "starting"
@@ -46,10 +46,10 @@ class Seat:
     out_of_memory: int = 0
     reason: str | None = None
     #: Documents answered since the last start.
-    lately: int = 0
+    served_since_start: int = 0
 
-    def told(self) -> dict[str, Any]:
-        """As JSON."""
+    def as_json(self) -> dict[str, Any]:
+        """Its state as JSON types."""
         return {
             "number": self.number,
             "state": self.state,
@@ -65,7 +65,7 @@ class Seat:
 
 @dataclass(slots=True)
 class Pool:
-    """Starts `settings.processes` of what `make` gives. `start`, any number of `asking`, `close`."""
+    """Keeps `settings.processes` processes that `make` creates. Call `start`, any number of `ask`, then `close`."""
 
     settings: FhirValidatorSettings
     make: Callable[[], ValidatorProcess]
@@ -87,7 +87,7 @@ class Pool:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a process is up."""
+        """True if a process is up."""
         return any(seat.state in _UP for seat in self.seats)
 
     @property
@@ -119,17 +119,17 @@ class Pool:
         await asyncio.gather(*(asyncio.to_thread(process.stop) for process in processes))
         self._threads.shutdown(wait=False)
 
-    def told(self) -> dict[str, Any]:
-        """Its state as JSON."""
+    def as_json(self) -> dict[str, Any]:
+        """The state of the queue and of every seat, as JSON types."""
         return {
             "ready": self.is_ready,
             "queue": {"waiting": max(0, self.waiting), "max": self.settings.queue, "refused": self.refused},
-            "processes": [seat.told() for seat in self.seats],
+            "processes": [seat.as_json() for seat in self.seats],
         }
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        """A place in the queue, taken before the document is read. Raises `Refused` where there is none, or nobody who could answer."""
+        """A place in the queue, taken before the document is read. Raises `Refused` if there is none, or no process that could answer."""
         if not self.is_ready:
             self.refused += 1
             raise Refused(503, "not_up", "no validator is up: it is starting, or was just replaced", retry_after_s=5)
@@ -143,7 +143,7 @@ class Pool:
             self._admitted -= 1
 
     async def ask(self, path: str, body: bytes, content_type: str, is_wanted: Callable[[], Awaitable[bool]]) -> Answer | None:
-        """The answer of the next free process; None where nobody wants it any more (`await is_wanted()`). Raises `Refused`."""
+        """The answer of the next free process; None if the client has gone meanwhile (`await is_wanted()`). Raises `Refused`."""
         seat, process = await self._free_one()
         try:
             wanted = await is_wanted()
@@ -174,7 +174,7 @@ class Pool:
             self._replace(seat, process)
             raise
         seat.served += 1
-        seat.lately += 1
+        seat.served_since_start += 1
         self._free(seat, process)
         return answer
 
@@ -205,7 +205,7 @@ class Pool:
         process.kill()
 
     async def _keep(self, seat: Seat, process: ValidatorProcess | None) -> None:
-        """Start a process wherever the seat has none, until cancelled."""
+        """Start a process whenever the seat has none, until cancelled."""
         backoff = Backoff(self.restart_min_s, self.restart_max_s)
         while True:
             if process is None:
@@ -214,14 +214,14 @@ class Pool:
                 await self._in_thread(process.wait)
                 log.warning("validator_ended", count=seat.number, code="out_of_memory" if process.ran_out_of_memory else "ended")
                 await self._in_thread(process.stop)
-                if seat.lately:
+                if seat.served_since_start:
                     backoff.reset()
-            seat.state, seat.process, seat.lately, process = "restarting", None, 0, None
+            seat.state, seat.process, seat.served_since_start, process = "restarting", None, 0, None
             seat.restarts += 1
             await asyncio.sleep(backoff.next_s())
 
     async def _begun(self, seat: Seat) -> ValidatorProcess | None:
-        """A process that serves; None where it could not be started. One starts at a time: a start takes all the processor time there is."""
+        """A process that serves; None if it could not be started. One starts at a time, because a start uses all processors."""
         async with self._starting:
             process = self.make()
             seat.process = process

@@ -1,4 +1,4 @@
-"""One process of the official validator: started on loopback, waited for, asked, ended by its process id."""
+"""One process of the official validator on loopback: start, wait until it serves, ask, end."""
 
 import subprocess
 import tempfile
@@ -20,7 +20,7 @@ START_TIMEOUT_S = 120.0
 STOP_TIMEOUT_S = 10.0
 MEMORY_MB = 3072
 READY_LINE = b"validator ready"
-#: What the JVM itself writes before it ends because of -XX:+ExitOnOutOfMemoryError.
+#: Line that the JVM writes before it ends because of -XX:+ExitOnOutOfMemoryError.
 _OUT_OF_MEMORY = b"Terminating due to java.lang.OutOfMemoryError"
 _LINE_BYTES_MAX = 8192
 ANSWER_BYTES_MAX = 64 * 1024 * 1024
@@ -31,7 +31,7 @@ Launch = Callable[[Path, int], list[str]]
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a process answered."""
+    """The answer of a process."""
 
     status: int
     body: bytes
@@ -42,7 +42,7 @@ class NoAnswer(Exception):
 
 
 def launch_of(validator: Distribution, packages: Mapping[str, Path], guides: Mapping[str, Path], memory_mb: int = MEMORY_MB) -> Launch:
-    """How the real validator is started. `packages` and `guides`: `id#version` → folder."""
+    """The command that starts the real validator. `packages` and `guides`: `id#version` → folder."""
 
     def launch(home: Path, port: int) -> list[str]:
         make_home(home, {**packages, **guides})
@@ -52,9 +52,9 @@ def launch_of(validator: Distribution, packages: Mapping[str, Path], guides: Map
 
 
 class ValidatorProcess:
-    """A validator that ends with this program, however that ends. `port`: 0 takes a free one. `folder`: where its home is made (default: with temporary files).
+    """A validator that ends with this program, even if that is killed.
 
-    Nothing is fetched while it validates, and nothing that it says of documents is kept.
+    `port`: 0 takes a free one. `folder`: for its home (default: with temporary files). It fetches nothing, and its output about documents is not kept.
     """
 
     def __init__(self, launch: Launch, *, port: int = 0, start_timeout_s: float = START_TIMEOUT_S, folder: Path | None = None) -> None:
@@ -66,14 +66,14 @@ class ValidatorProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._reader: threading.Thread | None = None
-        self._told = threading.Event()
+        self._has_started_or_ended = threading.Event()
         self._is_ready = False
         self._is_given_up = False
         self._last_lines: deque[str] = deque(maxlen=200)
 
     @property
     def pid(self) -> int:
-        """Its process id, 0 where it does not run."""
+        """Its process id, 0 if it does not run."""
         return self._process.pid if self._process is not None and self._process.poll() is None else 0
 
     def begin(self) -> None:
@@ -94,13 +94,13 @@ class ValidatorProcess:
         self._reader.start()
         if self._is_given_up:  # ended from another thread before there was a process
             self._process.kill()
-        self._told.wait(self._start_timeout_s)
+        self._has_started_or_ended.wait(self._start_timeout_s)
         if self._is_ready and self.pid:
             return
-        why = "ended at once" if self._told.is_set() else f"is not ready after {self._start_timeout_s:g} s"
-        words = self._last_words()
+        why = "ended at once" if self._has_started_or_ended.is_set() else f"is not ready after {self._start_timeout_s:g} s"
+        error = self._error_line()
         self.stop()
-        raise ConfigError(f"the official FHIR validator {why}: {words}")
+        raise ConfigError(f"the official FHIR validator {why}: {error}")
 
     def ask(self, path: str, body: bytes, content_type: str, timeout_s: float) -> Answer:
         """Its answer to one request; it answers one at a time. Raises `NoAnswer`; `TimeoutError` if it has not answered within `timeout_s`."""
@@ -114,7 +114,7 @@ class ValidatorProcess:
         return Answer(answer.status, answer.body)
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Whether it has ended, after waiting that long for it."""
+        """True if it has ended, after waiting this long for it."""
         if self._reader is not None:
             self._reader.join(timeout_s)  # its output ends with it
         if self._process is not None:
@@ -129,7 +129,7 @@ class ValidatorProcess:
             self._process.kill()
 
     def stop(self) -> None:
-        """End it by its process id, and remove what it wrote. Harmless when nothing runs."""
+        """End it, and remove its files. Does nothing if it does not run."""
         self._is_given_up = True
         process, folder = self._process, self._folder
         if process is not None:
@@ -147,7 +147,7 @@ class ValidatorProcess:
             folder.cleanup()
 
     def _read(self, process: "subprocess.Popen[bytes]") -> None:
-        """Take its output, so that it never waits for a reader. What comes once it serves may quote documents and is not kept."""
+        """Take its output, so that it never waits for a reader. Output after it started may quote documents and is not kept."""
         assert process.stdout is not None
         with process.stdout as output:
             while line := output.readline(_LINE_BYTES_MAX):
@@ -157,12 +157,12 @@ class ValidatorProcess:
                     continue
                 if READY_LINE in line:
                     self._is_ready = True
-                    self._told.set()
+                    self._has_started_or_ended.set()
                 else:
                     self._last_lines.append(line.decode(errors="replace").strip())
-        self._told.set()
+        self._has_started_or_ended.set()
 
-    def _last_words(self) -> str:
+    def _error_line(self) -> str:
         """Its first line about an error. Nothing was validated yet, so it quotes no payload."""
         lines = [line for line in self._last_lines if line]
         return next((line for line in lines if "rror" in line or "xception" in line), lines[-1] if lines else "it wrote nothing")[:300]

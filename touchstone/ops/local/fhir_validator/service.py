@@ -1,4 +1,4 @@
-"""The service as others see it: found by its state folder, started in the background, asked how it is, stopped."""
+"""The service from outside: found by its state folder, started in the background, asked for its status, stopped."""
 
 import json
 import os
@@ -24,7 +24,7 @@ ASK_TIMEOUT_S = 5.0
 
 
 def default_state_dir() -> Path:
-    """One service per user, wherever the command is called."""
+    """One service per user."""
     state = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
     return state / "touchstone" / "fhir-validator"
 
@@ -39,32 +39,32 @@ class Service:
 
     @classmethod
     def load(cls, state_dir: Path) -> "Service | None":
-        """The one that runs; None where none does. A file that one which was killed has left says nothing."""
+        """The running service, or None. The file of a service that was killed does not count."""
         try:
-            told = json.loads((state_dir / STATE_FILE).read_text(encoding="utf-8"))
-            found = cls(state_dir, int(told["pid"]), str(told["address"]))
+            stored = json.loads((state_dir / STATE_FILE).read_text(encoding="utf-8"))
+            found = cls(state_dir, int(stored["pid"]), str(stored["address"]))
         except (OSError, ValueError, KeyError, TypeError):
             return None
         return found if found.is_alive() else None
 
     def is_alive(self) -> bool:
-        """Whether its process runs. The folder's lock, which is held, and the command line tell it from a stranger with a reused process id."""
+        """True if its process runs. The folder's lock and the command line distinguish it from another program with a reused process id."""
         return is_held(self.state_dir) and is_running(self.pid, COMMAND)
 
     def status(self, token: str | None = None) -> dict[str, Any] | None:
-        """What it says of itself; None where it does not answer. Raises `ConfigError` where it wants another token."""
+        """Its own status; None if it does not answer. Raises `ConfigError` if it needs another token."""
         client = BlockingHttpClient(self.address, timeout_s=ASK_TIMEOUT_S, bytes_max=1_000_000)
         try:
             answer = client.send("GET", "/status", headers={"Authorization": f"Bearer {token}"} if token else {})
-            said = json.loads(answer.body or b"")
+            status = json.loads(answer.body or b"")
         except (OSError, ValueError):
             return None
         if answer.status == HTTPStatus.UNAUTHORIZED:
             raise ConfigError(f"the service at {self.address} wants a token: set TOUCHSTONE_FHIR_VALIDATOR_TOKEN")
-        return said if answer.status == HTTPStatus.OK and isinstance(said, dict) else None
+        return status if answer.status == HTTPStatus.OK and isinstance(status, dict) else None
 
     def stop(self) -> None:
-        """Ask it to end, and kill it where it does not in time; its validators end with it."""
+        """Ask it to end, and kill it if it does not in time; its validators end with it."""
         if not self.is_alive():
             return
         send(self.pid, COMMAND, signal.SIGTERM)

@@ -25,7 +25,7 @@ HOMES = "homes"
 
 
 async def serve(settings: FhirValidatorSettings, state_dir: Path, make: Callable[[], ValidatorProcess]) -> None:
-    """Serve until SIGTERM, SIGINT or SIGHUP. `state_dir` tells others where. Raises `ConfigError` where the first validator does not start."""
+    """Serve until SIGTERM, SIGINT or SIGHUP. Its address is written into `state_dir`. Raises `ConfigError` if the first validator does not start."""
     stop = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         asyncio.get_running_loop().add_signal_handler(name, stop.set)
@@ -54,12 +54,12 @@ async def serve(settings: FhirValidatorSettings, state_dir: Path, make: Callable
 
 
 def homes(state_dir: Path) -> Path:
-    """Where the validators' homes are made."""
+    """The folder for the validators' homes."""
     return state_dir / HOMES
 
 
 def write_state(state_dir: Path, address: str) -> None:
-    """Say where the service is, at once or not at all."""
+    """Write the service's process id and address, in one step."""
     scratch = state_dir / f".{STATE_FILE}"
     scratch.write_text(json.dumps({"pid": os.getpid(), "address": address}) + "\n", encoding="utf-8")
     scratch.replace(state_dir / STATE_FILE)
@@ -67,7 +67,7 @@ def write_state(state_dir: Path, address: str) -> None:
 
 @contextmanager
 def alone(state_dir: Path) -> Iterator[None]:
-    """Hold a folder that one service uses, and remove what one that was killed has left there. Raises `ConfigError`."""
+    """Hold the folder of this service, and remove the files of one that was killed. Raises `ConfigError`."""
     try:
         state_dir.mkdir(parents=True, exist_ok=True)
         with (state_dir / "lock").open("w") as lock:
@@ -81,7 +81,7 @@ def alone(state_dir: Path) -> Iterator[None]:
 
 
 def is_held(state_dir: Path) -> bool:
-    """Whether a service holds the folder; where the platform has no such locks, True."""
+    """True if a service holds the folder, and on platforms without such locks."""
     with suppress(ImportError):  # Windows
         import fcntl
 

@@ -1,4 +1,4 @@
-"""Why the two validators differ where they do: what is set aside before verdicts are compared, and which differences are meant.
+"""Why the verdicts of the two validators differ: errors that are set aside before verdicts are compared, and known classes of differences.
 
 Each class has its reason in docs/fhir-differences.md. A difference that fits none is listed as unexplained.
 """

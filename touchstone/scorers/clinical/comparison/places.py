@@ -40,12 +40,12 @@ class Places:
 
     @staticmethod
     def plain(place: str) -> str:
-        """A place without what only one side writes."""
+        """A place without parts that only one side writes."""
         return place.strip().strip(".")
 
     @staticmethod
     def near(place: str, others: Collection[str]) -> bool:
-        """Whether another place is the same, its parent or its child: the two report a missing element at different ends."""
+        """True if one of the others is the same place, its parent or its child: the two validators report a missing element at different ends."""
         return place in others or _parent(place) in others or any(_parent(other) == place for other in others)
 
 
