@@ -454,7 +454,7 @@ def test_a_closed_standard_input_is_told(run: Run, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_run_that_is_stopped_says_so_and_writes_nothing(run: Run, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int) -> None:
     before = signal.getsignal(signal.SIGTERM)
-    monkeypatch.setattr("touchstone.scorers.clinical.scorer.judge_trace", lambda *_: signal.raise_signal(number))
+    monkeypatch.setattr("touchstone.scorers.clinical.scorer.score_trace", lambda *_: signal.raise_signal(number))
     ran = run({"a.json": GOOD_FHIR}, "-o", "report.json")
 
     assert (ran.code, ran.out, ran.one_line) == (code, "", "touchstone: stopped before the end; no report was written")

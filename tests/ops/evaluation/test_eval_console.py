@@ -9,7 +9,7 @@ from touchstone.ops.evaluation.external import ConformanceChecks, Outside
 from touchstone.ops.evaluation.layout import console_pieces
 from touchstone.schemas.reports.evaluation import EvaluatedCase, EvaluationReport, Expectation, Expectations
 from touchstone.schemas.result import Failure, Finding, NotChecked
-from touchstone.scorers.clinical.conformance.evaluation import tell
+from touchstone.scorers.clinical.conformance.evaluation import conformance_of
 from touchstone.scorers.clinical.words import DIMENSIONS
 from touchstone.scorers.operation_outcome import Issue, NoVerdict, Outcome
 from touchstone.scorers.reporting import LayoutOptions
@@ -102,7 +102,7 @@ def checked(answer: Outcome | Exception, content: Any = "{}") -> Any:
         return answer
 
     async def run() -> Any:
-        with ConformanceChecks(Outside({}, tell), lambda: (ask, lambda: stopped.append(1))) as checks:
+        with ConformanceChecks(Outside({}, conformance_of), lambda: (ask, lambda: stopped.append(1))) as checks:
             return await checks.check("fhir", content)
 
     told = asyncio.run(run())

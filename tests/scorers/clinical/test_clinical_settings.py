@@ -8,8 +8,9 @@ import pytest
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checks.code_tables import CodeTables, FirstAnswer
 from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer
-from touchstone.scorers.clinical.documents import DocumentValidator, membership_source
+from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.settings import ClinicalSettings, TerminologySettings, fingerprint, resolve
+from touchstone.scorers.clinical.validator_options import membership_source
 
 
 def test_the_command_line_lies_over_the_environment_and_that_over_the_document() -> None:

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from touchstone.scorers.clinical.documents import SNIFFED_BYTES, DocumentValidator, sniff
+from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.format_detection import SNIFFED_BYTES, sniff
 
 PATIENT = b'{"resourceType":"Patient"}'
 LONG = json.dumps({"entry": [{"resource": {"resourceType": "Patient", "id": "x" * 100}}] * 1_000, "resourceType": "Bundle"}).encode()

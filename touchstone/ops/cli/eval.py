@@ -181,10 +181,10 @@ def _outside() -> "Outside":
     """The validators outside that an evaluation asks: those of the suite `clinical_conformance`. Raises `ConfigError`."""
     from touchstone.ops.evaluation.external import Outside
     from touchstone.scorers.clinical.conformance import SUITE, resolve
-    from touchstone.scorers.clinical.conformance.evaluation import tell, tellers
+    from touchstone.scorers.clinical.conformance.evaluation import conformance_checks, conformance_of
     from touchstone.scorers.suite_settings import read_suite_document
 
-    return Outside(tellers(resolve(os.environ, read_suite_document(SUITE))), tell)
+    return Outside(conformance_checks(resolve(os.environ, read_suite_document(SUITE))), conformance_of)
 
 
 def _curated_field() -> "Field":

@@ -30,14 +30,14 @@ def build(settings: ClinicalSettings) -> ClinicalScorer:
 
 
 def hands_on(settings: ClinicalSettings) -> tuple[str, ...]:
-    """Roles of the slower stages' topics."""
+    """The slower stages that receive requests, by the roles of their topics."""
     return (*(("judge",) if settings.judge.requests else ()), *(("conformance",) if settings.conformance.requests else ()))
 
 
 def validate_document(content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, settings: ClinicalSettings | None = None) -> Validated:
     """Validate one FHIR R4, HL7 v2 or C-CDA document: findings, rules fired, what was not checked, scores 0–100, label.
 
-    The format is detected where it is not given. To validate many, keep one `touchstone.scorers.clinical.documents.DocumentValidator`.
+    The format is detected if it is not given. To validate many, keep one `touchstone.scorers.clinical.documents.DocumentValidator`.
     Never raises for what the document holds; raises `ConfigError` for settings that cannot be used.
     """
     from touchstone.scorers.clinical.documents import DocumentValidator

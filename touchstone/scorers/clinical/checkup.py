@@ -1,4 +1,4 @@
-"""The `touchstone doctor` checks of the clinical suite: FHIR packages, rule files of C-CDA, code tables, and whether terminology servers answer."""
+"""The `touchstone doctor` checks of the clinical suite: FHIR packages, rule files of C-CDA, code tables, terminology servers."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -10,9 +10,9 @@ from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ClinicalSettings
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer
 
-#: Longest wait for a server, whatever its timeout in the settings: a person is waiting.
+#: Longest wait for a server, whatever its timeout in the settings, because a person is waiting.
 _TIMEOUT_S = 5.0
-#: One code of each system that servers are asked for most; nothing of a patient.
+#: One code of each of the most common systems; nothing of a patient.
 _PROBES = (
     ("LOINC", "http://loinc.org", "8867-4"),
     ("SNOMED CT", "http://snomed.info/sct", "73211009"),
@@ -22,7 +22,7 @@ _PACKAGES_SHOWN_MAX = 8
 
 
 def doctor(settings: ClinicalSettings) -> Iterator[Check]:
-    """The suite's settings, opened as a worker opens them."""
+    """Check the suite's settings as a worker would open them."""
     from touchstone.scorers.clinical.documents import DocumentValidator
 
     try:
@@ -36,7 +36,7 @@ def doctor(settings: ClinicalSettings) -> Iterator[Check]:
 
 
 def _packages(settings: ClinicalSettings) -> Check:
-    """Which FHIR packages profiles are looked up in."""
+    """The FHIR packages in which profiles are looked up."""
     from touchstone.scorers.clinical.formats.fhir.profiles.packages import home
 
     named = [path.name for path in settings.fhir.packages]
@@ -51,9 +51,9 @@ def _packages(settings: ClinicalSettings) -> Check:
 
 
 def _rules(settings: ClinicalSettings) -> Iterator[Check]:
-    """Which Schematron files C-CDA documents are held against, and which release each is for; nothing where there are none."""
-    from touchstone.scorers.clinical.documents import ccda_options
+    """The Schematron files for C-CDA documents, and the release of each."""
     from touchstone.scorers.clinical.formats.ccda.rules import rule_files, rules_of
+    from touchstone.scorers.clinical.validator_options import ccda_options
 
     if find_spec("lxml") is None:
         return
@@ -67,9 +67,9 @@ def _rules(settings: ClinicalSettings) -> Iterator[Check]:
 
 
 def _terminology(settings: TerminologySettings) -> Iterator[Check]:
-    """Code tables that were read, and each configured server's answer to a code of each system."""
+    """The code tables, and the answer of each configured server."""
     from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
-    from touchstone.scorers.clinical.documents import server_token
+    from touchstone.scorers.clinical.validator_options import server_token
 
     tables = [name for name, path in (("RxNorm", settings.rxnorm), ("LOINC", settings.loinc), ("CVX", settings.cvx)) if path is not None]
     if tables:
@@ -85,18 +85,18 @@ def _terminology(settings: TerminologySettings) -> Iterator[Check]:
 
 
 def _asked(server: "TerminologyServer", setting: str) -> Check:
-    """Whether a server answers, and which code systems it holds. The first question without an answer ends it."""
+    """Whether a server answers, and which code systems it has. The first question without an answer ends the check."""
     from touchstone.scorers.clinical.checks.terminology_server import UNKNOWN_SYSTEM
 
-    held, lacked = [], []
+    held, missing = [], []
     for title, system, code in _PROBES:
         membership, reason = server.membership(system, code)
         if membership != "not_checked":
             held.append(title)
         elif reason == UNKNOWN_SYSTEM:
-            lacked.append(title)
+            missing.append(title)
         else:
             return Check("terminology", "bad", f"{server.host}: {reason}", f"check {setting}, and that the server runs")
     if not held:
-        return Check("terminology", "note", f"{server.host} answers, but holds none of {', '.join(lacked)}")
-    return Check("terminology", "good", f"{server.host} answers, and holds {', '.join(held)}" + (f"; not {', '.join(lacked)}" if lacked else ""))
+        return Check("terminology", "note", f"{server.host} answers, but holds none of {', '.join(missing)}")
+    return Check("terminology", "good", f"{server.host} answers, and holds {', '.join(held)}" + (f"; not {', '.join(missing)}" if missing else ""))

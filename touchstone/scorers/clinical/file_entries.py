@@ -1,7 +1,7 @@
-"""Results and problems of a run → an entry per file; results from a topic are an entry each.
+"""Makes one entry per file from the results and problems of a run; a result from a topic is an entry of its own.
 
 A file of several traces has the means of their scores and the worst of their labels; the paths of its findings begin with the trace
-(`trace[2]/outputs.fhir/Patient.gender`, from 0). A loose document is shown as a document: nothing shows that it was scored as a trace.
+(`trace[2]/outputs.fhir/Patient.gender`, from 0). A loose document is shown as a document, not as the trace that it was scored as.
 """
 
 import re
@@ -17,22 +17,22 @@ from touchstone.scorers.clinical.report import Report
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.trace_files import ONLY, UNRECOGNISED, trace_id_of
 
-#: Findings of one file that are listed; the rest is counted.
+#: Findings of one file that are listed; others are counted.
 FINDINGS_MAX: Final = 1_000
-#: In the details: code → severity → how many findings there are, told or not.
+#: In the details: code → severity → number of findings, listed or not.
 FINDING_COUNTS: Final = "finding_counts"
-#: In the details: the score of the comparison of formats and persona, and how much was compared; absent where nothing was.
+#: In the details: the score of the comparison of formats and persona, and how much was compared; absent if nothing was.
 CONSISTENCY: Final = "consistency"
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
-_WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
+WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
 _OUTCOMES: Final[Mapping[str, Outcome]] = {"unreadable": "problem", "passed_over": "passed_over", "unknown": "unvalidated", "invalid": "unvalidated"}
 _NUMBERS: Final = re.compile(r"\d+")
 Entry = ScoreResult | Problem
 
 
 def judged_files(entries: Iterable[Entry], settings: ClinicalSettings) -> Iterator[JudgedFile]:
-    """An entry per file, in order, each made as it is asked for. Entries of one file stand in a row."""
+    """Yield one entry per file, in order. Results and problems of one file are adjacent."""
     merged: _Merged | None = None
     for entry in entries:
         is_part = isinstance(entry.source, FileRef) and not _is_file(entry)
@@ -59,7 +59,7 @@ def judged_files(entries: Iterable[Entry], settings: ClinicalSettings) -> Iterat
 
 
 def of_event(result: ScoreResult) -> JudgedFile:
-    """One result from a topic as an entry; a trace that was not scored says why."""
+    """One result from a topic as an entry, with the reasons if it was not scored."""
     documents: list[dict[str, Any]] = result.details.get("documents", [])
     failures = tuple(NotChecked(check=failure.component, reason=f"could not be scored ({failure.code})") for failure in result.failures)
     entry = ClinicalEntry(
@@ -69,7 +69,7 @@ def of_event(result: ScoreResult) -> JudgedFile:
         valid=result.details.get("valid"),
         scores=dict(result.values),
         components_missing=result.components_missing,
-        findings=_gravest_first(result.findings),
+        findings=tuple(gravest_first(result.findings)),
         rules_fired=_compared(result, "compared") | {f"{one['path']}/{name}": times for one in documents for name, times in one["rules_fired"].items()},
         not_checked=failures + in_order(result.not_checked),
         checks=_compared(result, "score") | {f"{one['path']}/{name}": score for one in documents for name, score in one["checks"].items()},
@@ -80,44 +80,44 @@ def of_event(result: ScoreResult) -> JudgedFile:
 
 
 def by_code(counts: Mapping[tuple[str, Severity], int]) -> dict[str, dict[Severity, int]]:
-    """Code → severity → findings, by code."""
-    told: dict[str, dict[Severity, int]] = {}
+    """Code → severity → number of findings, sorted by code."""
+    found: dict[str, dict[Severity, int]] = {}
     for (code, severity), times in sorted(counts.items()):
-        told.setdefault(code, {})[severity] = times
-    return told
+        found.setdefault(code, {})[severity] = times
+    return found
 
 
 def _compared(result: ScoreResult, name: str) -> dict[str, Any]:
-    """What the details tell of the comparison of formats and persona, by its name."""
-    told = result.details.get(CONSISTENCY)
-    return {} if told is None else {CONSISTENCY: told[name]}
+    """One of the figures of the comparison of formats and persona, under the name of the check."""
+    compared = result.details.get(CONSISTENCY)
+    return {} if compared is None else {CONSISTENCY: compared[name]}
 
 
 def _counts_of(result: ScoreResult) -> dict[str, dict[Severity, int]]:
-    """The true totals of a result; one that was scored before they were kept has those of the findings that it lists."""
+    """The counts of all findings of a result; an old result without them has those of its listed findings."""
     counts: dict[str, dict[Severity, int]] | None = result.details.get(FINDING_COUNTS)
     return by_code(Counter((finding.code, finding.severity) for finding in result.findings)) if counts is None else counts
 
 
 def in_order(skipped: Iterable[NotChecked]) -> tuple[NotChecked, ...]:
-    """What was not checked, by name: in which order a validator meets it depends on what it has in its caches."""
+    """What was not checked, sorted: the order in which a validator meets it depends on its caches."""
     return tuple(sorted(skipped, key=lambda one: (one.check, one.reason)))
 
 
-def _gravest_first(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The findings of a trace by gravity, equals in the order of its documents."""
-    return tuple(sorted(findings, key=lambda finding: _GRAVEST_FIRST[finding.severity]))
+def gravest_first(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings sorted by severity, the most severe first."""
+    return sorted(findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
 
 
 def _is_file(entry: Entry) -> bool:
-    """Whether an entry of a file is the whole of it: a loose document, or a problem of the file itself."""
+    """True if an entry is a whole file: a loose document, or a problem of the file itself."""
     source = entry.source
     assert isinstance(source, FileRef)
     return source.place == "" and (isinstance(entry, Problem) or entry.case_id == trace_id_of(source.file))
 
 
 def _of_document(result: ScoreResult) -> JudgedFile:
-    """The entry of a loose document, without the place that it had in its trace."""
+    """The entry of a loose document, without its place in the trace."""
     assert isinstance(result.source, FileRef)
     if (defect := _defect(result)) is not None or not result.details.get("documents"):
         return _unscored(result.source.file, None, "problem", "file", defect or "no rule was applied")
@@ -140,7 +140,7 @@ def _of_document(result: ScoreResult) -> JudgedFile:
 
 
 def _of_problem(problem: Problem) -> JudgedFile:
-    """The entry of a file that was not validated, and why."""
+    """The entry of a file that was not validated, with the reason."""
     assert isinstance(problem.source, FileRef)
     of_format = problem.kind == "passed_over" and problem.format is not None
     check = str(problem.format) if of_format else "format" if problem.what in UNRECOGNISED else "file"
@@ -155,7 +155,7 @@ def _unscored(file: str, form: Any, outcome: Outcome, check: str, reason: str) -
 
 
 def _inside(finding: Finding, place: str) -> Finding:
-    """A finding with its path in the document alone."""
+    """A finding with its path inside the document."""
     return finding_at(finding, finding.path.removeprefix(place).removeprefix("/"))
 
 
@@ -165,7 +165,7 @@ def finding_at(finding: Finding, path: str) -> Finding:
 
 
 def _defect(result: ScoreResult) -> str | None:
-    """The message for a result that is a defect of the validator; None for any other."""
+    """The message for a result with a defect of the validator; None for any other."""
     return next((f"the validator failed ({failure.code})" for failure in result.failures if failure.kind == "scorer_error"), None)
 
 
@@ -194,12 +194,12 @@ class _Merged:
         self._duration_s = 0.0
 
     def goes_on(self, entry: Entry) -> bool:
-        """Whether an entry is a later one of this reading of the file, which may be read twice."""
+        """True if an entry is a later part of the same reading of the file, which may be read twice."""
         assert isinstance(entry.source, FileRef)
         return entry.source.file == self._file and self._numbers is not None and _numbers(entry.source.place) > self._numbers
 
     def _at(self, source: Source) -> str:
-        """Go to the place of the next trace; with what paths in it begin."""
+        """Go to the place of the next trace; returns the beginning of its paths."""
         assert isinstance(source, FileRef)
         self._numbers = _numbers(source.place)
         return "" if source.place in {ONLY, ""} else f"{source.place}/"
@@ -211,16 +211,16 @@ class _Merged:
         self._labels.add(result.label)
         self._missing |= dict.fromkeys(result.components_missing)
         _append(self._values, result.values)
-        self._tell(prefix, result.findings)
-        self._leave_out(result.not_checked)
+        self._add_findings(prefix, result.findings)
+        self._add_not_checked(result.not_checked)
         if result.failures:
-            self._leave_out([NotChecked(check="outputs", reason=self._why_nothing(result))])
-        # Of a trace without a document, the formats that it has and nobody asked for are all that is listed as not checked.
+            self._add_not_checked([NotChecked(check="outputs", reason=self._why_nothing(result))])
+        # A trace that has only documents of formats that nobody asked for.
         others = any(skipped.check in CLINICAL_FORMATS and skipped.check not in self._settings.formats for skipped in result.not_checked)
         self._only_others = self._only_others and bool(result.failures) and others
         self._valid.add(result.details.get("valid"))
         self._beyond += result.details.get("findings_dropped", 0)
-        self._counts.update({(code, severity): times for code, told in _counts_of(result).items() for severity, times in told.items()})
+        self._counts.update({(code, severity): times for code, counts in _counts_of(result).items() for severity, times in counts.items()})
         _append(self._checks, _compared(result, "score"))
         self._rules.update(_compared(result, "compared"))
         for one in result.details.get("documents", ()):
@@ -236,14 +236,14 @@ class _Merged:
         self._missing |= dict.fromkeys(NOTHING_SCORED)
         self._only_others = False
         findings = problem.findings or (Finding(severity="critical", code="trace.field", path="trace", message=problem.what),)
-        self._tell(prefix, findings)
+        self._add_findings(prefix, findings)
         self._counts.update((finding.code, finding.severity) for finding in findings)
 
     def judged(self) -> JudgedFile:
         """The entry of the file."""
         if self._defect is not None:
             return _unscored(self._file, None, "problem", "file", self._defect)
-        label = next((label for label in _WORST_FIRST if label in self._labels), "unscored")
+        label = next((label for label in WORST_FIRST if label in self._labels), "unscored")
         entry = ClinicalEntry(
             file=self._file,
             format="trace",
@@ -251,7 +251,7 @@ class _Merged:
             valid=False if False in self._valid else None if None in self._valid or not self._valid else True,
             scores=_means(self._values),
             components_missing=tuple(self._missing),
-            findings=_gravest_first(self._report.findings),
+            findings=tuple(gravest_first(self._report.findings)),
             rules_fired=dict(self._rules),
             not_checked=in_order(self._not_checked),
             checks=_means(self._checks),
@@ -262,24 +262,24 @@ class _Merged:
         return JudgedFile(entry=entry, outcome=outcome, duration_s=self._duration_s)
 
     def _why_nothing(self, result: ScoreResult) -> str:
-        """Why no document of a trace was validated."""
+        """The reason why no document of a trace was validated."""
         if not result.not_checked:
             return f"the trace has no document: outputs has none of {', '.join(CLINICAL_FORMATS)}"
         if set(self._settings.formats) >= set(CLINICAL_FORMATS):
             return "the trace has no document"
         return "the trace has no document in a format that was asked for"
 
-    def _tell(self, prefix: str, findings: Iterable[Finding]) -> None:
+    def _add_findings(self, prefix: str, findings: Iterable[Finding]) -> None:
         self._report.add(*(finding_at(finding, f"{prefix}{finding.path}") if prefix else finding for finding in findings))
 
-    def _leave_out(self, skipped: Iterable[NotChecked]) -> None:
+    def _add_not_checked(self, skipped: Iterable[NotChecked]) -> None:
         for one in skipped:
             if len(self._not_checked) < self._settings.limits.not_checked_max:
                 self._not_checked[one] = None
 
 
 def _numbers(place: str) -> list[int]:
-    """The numbers in a place, by which places of one file are in order."""
+    """The numbers in a place, by which the places of one file are sorted."""
     return [int(number) for number in _NUMBERS.findall(place)]
 
 

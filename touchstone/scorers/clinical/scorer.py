@@ -15,7 +15,7 @@ from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.requests.conformance_requests import documents_request
 from touchstone.scorers.clinical.requests.judge_requests import record_of, request_of
 from touchstone.scorers.clinical.settings import ClinicalSettings, fingerprint
-from touchstone.scorers.clinical.trace_scoring import judge_trace
+from touchstone.scorers.clinical.trace_scoring import score_trace
 from touchstone.scorers.identity import config_digest
 
 #: Characters that are validated within about 5 ms; larger traces, and those that may wait for a terminology server, go to a thread.
@@ -58,7 +58,7 @@ class ClinicalScorer:
         return await asyncio.to_thread(self.evaluate, case)
 
     async def follow_up(self, case: ProductionTrace, event_id: str, card: Scorecard) -> Sequence[FollowUp]:
-        """The requests to the slower stages that the settings ask for: of the judge for a trace that is let through, of conformance for its documents."""
+        """The requests to the slower stages by the settings: to the judge for a selected trace, to conformance for its documents."""
         if _chars(case) <= INLINE_CHARS:
             return self._requests(case, event_id, card)
         return await asyncio.to_thread(self._requests, case, event_id, card)
@@ -80,11 +80,11 @@ class ClinicalScorer:
 
     def evaluate(self, case: ProductionTrace) -> Scorecard:
         """The scorecard of one trace, in this thread."""
-        return judge_trace(case, self._validator, self._settings)
+        return score_trace(case, self._validator, self._settings)
 
 
 def _chars(case: ProductionTrace) -> int:
-    """Characters to validate; a document that came as an object counts as large."""
+    """Characters to validate; a document that is an object counts as large."""
     total = 0
     for form in ("fhir", "hl7v2", "ccda"):
         output = case.outputs.of(form)

@@ -35,7 +35,7 @@ Seconds = Annotated[float, Field(gt=0, le=86_400 * 365, allow_inf_nan=False)]
 
 
 class TerminologySettings(Section):
-    """Sources of membership in code systems beyond the shipped tables; without any, it is `not_checked`."""
+    """Sources of code systems that are not shipped; without any, membership in them is `not_checked`."""
 
     url: str | None = Field(None, description="base URL of a FHIR terminology server that supports CodeSystem/$validate-code")
     token: SecretStr | None = Field(None, description="bearer token for it")
@@ -87,7 +87,7 @@ class CcdaSettings(Section):
 
 
 class Limits(Section):
-    """Bounds of one result. The rest is counted in `details`."""
+    """Bounds of one result. What is beyond them is counted in `details`."""
 
     findings_max: Annotated[int, Field(ge=1, le=500)] = Field(200, description="findings reported per document, the most severe first")
     not_checked_max: Annotated[int, Field(ge=1, le=200)] = Field(100, description="rules listed as not checked, per document")
@@ -97,7 +97,7 @@ Chars = Annotated[int, Field(ge=100, le=200_000)]
 
 
 class JudgeRequestSettings(Section):
-    """Which traces go on to the clinical judge, and how much of them it is shown; docs/clinical-judge.md."""
+    """The traces that are sent to the clinical judge, and how much of them it sees; docs/clinical-judge.md."""
 
     requests: bool = Field(False, description="live: ask for a judge, by an event on the topic `judge` for each trace that is let through")
     sample_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
@@ -114,7 +114,7 @@ class JudgeRequestSettings(Section):
 
 
 class ConformanceRequestSettings(Section):
-    """Which traces' documents go on to validators outside Touchstone; docs/conformance.md."""
+    """The traces whose documents are sent to external validators; docs/conformance.md."""
 
     requests: bool = Field(False, description="live: ask for them, by an event on the topic `conformance` for each trace with a FHIR or C-CDA document")
     sample_rate: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
@@ -126,10 +126,7 @@ class ConformanceRequestSettings(Section):
 
 
 class ClinicalSettings(Section):
-    """Everything that can be set. `formats`: those of a trace that are validated. `quote`: findings may show the values they are about.
-
-    `consistency`: the formats of a trace, and its persona, are compared with each other.
-    """
+    """All settings. `formats`: those of a trace that are validated. `quote`: findings may show values of the document."""
 
     formats: Annotated[tuple[ClinicalFormat, ...], BeforeValidator(_a_list)] = CLINICAL_FORMATS
     terminology: TerminologySettings = TerminologySettings()
@@ -144,7 +141,7 @@ class ClinicalSettings(Section):
     @field_validator("formats")
     @classmethod
     def _some_format(cls, formats: tuple[ClinicalFormat, ...]) -> tuple[ClinicalFormat, ...]:
-        # Not by a length on the field, which would count only valid items and report one mistake twice.
+        # A length on the field would count only valid items, and report one mistake twice.
         if not formats:
             raise ValueError("name at least one format")
         return formats
@@ -160,15 +157,15 @@ resolve = Resolver(ClinicalSettings, ENV_PREFIX, DOCUMENT_NAME, VARIABLES, _text
 
 
 def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
-    """The part that changes scores: not credentials, timeouts, or the texts that results show.
+    """The settings that change scores: not credentials, timeouts, or the texts in results.
 
-    Tables and packages are represented by a digest of their content, so that a path never changes it and a new release always does.
+    Tables and packages are represented by a digest of their content, so that a path never changes the fingerprint and a new release always does.
     """
     terminology, fhir, ccda = settings.terminology, settings.fhir, settings.ccda
     return {
         "formats": sorted(settings.formats),
         "consistency": settings.consistency,
-        # Without the reader of units, `units` is not checked.
+        # Without the reader of units, the check `units` does not run.
         "unit_reader": find_spec("ucumvert") is not None,
         "terminology": {
             "url": terminology.url,
@@ -182,7 +179,7 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
 
 
 def _digest(path: Path) -> str:
-    """A digest of a file's or package folder's content; "absent" where there is none, which building the scorer then reports."""
+    """A digest of the content of a file or package folder; "absent" if there is none, which building the scorer then reports."""
     path = path.expanduser()
     manifest = next((at for at in (path, path / "package.json", path / "package" / "package.json") if at.is_file()), None)
     if manifest is None:

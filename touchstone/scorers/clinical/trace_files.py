@@ -1,4 +1,4 @@
-"""What a file holds for the clinical suite: a loose document, which is a trace of one, or traces: an object, an array, or JSON lines."""
+"""Reads files for the clinical suite: a loose document, which becomes a trace, or traces as an object, an array, or JSON lines."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from touchstone.scorers.base import Document, Found
 if TYPE_CHECKING:
     import orjson
 
-#: Where the only trace of a file lies in it, and where one of several does.
+#: The place of the only trace of a file, and of one of several.
 ONLY: Final = "trace"
 NUMBERED: Final = "trace[{}]"
 EMPTY: Final = "empty"
 UNKNOWN: Final = "recognised neither as FHIR, nor as HL7 v2, nor as C-CDA, nor as a trace"
-#: How compressed files and archives begin that are not unpacked while they are read.
+#: First bytes of compressed files and archives, which are not unpacked.
 _PACKED: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"7z\xbc\xaf\x27\x1c": "7z"}
 _COMPRESSED: Final = "compressed ({}): unpack it, and validate what it holds"
 #: The only finding for content in which nothing is recognised.
@@ -37,18 +37,18 @@ _NAME_KEPT: Final = 200
 
 
 def read(document: Document, settings: Any) -> Iterable[Found | Problem]:
-    """The traces of a file, and a problem in place of each invalid one. The suite judges every file, so this never returns None."""
-    from touchstone.scorers.clinical.documents import sniff
+    """The traces of a file, with a problem in place of each invalid one. Never None, because the suite judges every file."""
+    from touchstone.scorers.clinical.format_detection import sniff
 
     data = document.data
     if not data or (not data[:_HEAD_BYTES].strip() and data.isspace()):
         return [_problem(document, EMPTY, "unknown")]
     if looks_like_traces(data):
-        # Each trace would need the whole file in memory: the file counts as one that was not read.
+        # Traces need the whole file in memory, so this file was not read.
         return [_beyond(document, "trace")] if document.is_cut else _traces(document)
     form = sniff(data)
     if form is None and document.is_cut and _is_json(data):
-        # JSON whose beginning does not tell what it is, such as a trace with a long first document.
+        # JSON whose beginning does not show what it is, such as a trace with a long first document.
         return [_beyond(document, None)]
     if form is None:
         packed = next((name for start, name in _PACKED.items() if data.startswith(start)), None)
@@ -62,8 +62,15 @@ def read(document: Document, settings: Any) -> Iterable[Found | Problem]:
     return [Found({"kind": "trace", "traceId": trace_id_of(document.file), "outputs": {form: {"content": _text(data)}}})]
 
 
+def read_for_stage(document: Document, settings: Any, request_kind: str) -> Iterable[Found | Problem] | None:
+    """The traces of a file for a slower stage; None for a file of the stage's own requests, which are case JSON."""
+    if f'"{request_kind}"'.encode() in document.data and not looks_like_traces(document.data):
+        return None
+    return read(document, settings)
+
+
 def trace_id_of(file: str) -> str:
-    """The id of the trace that a loose document is: the file's name, as far as an id can hold it."""
+    """The trace id of a loose document: the file's name, as far as an id can hold it."""
     if len(file) <= IDENTIFIER_CHARS_MAX and file.isprintable():
         return file
     kept = "".join(character if character.isprintable() else "?" for character in file[-_NAME_KEPT:])
@@ -71,9 +78,9 @@ def trace_id_of(file: str) -> str:
 
 
 def looks_like_traces(data: bytes) -> bool:
-    """Whether a file holds traces, cut off or whole: JSON with their two keys, which no other format has together.
+    """True if a file holds traces, complete or cut off: JSON with their two keys, which no other format has together.
 
-    Inside a string the quotes around a key would be escaped, so that text cannot look like a key.
+    Text cannot look like a key, because quotes inside a string are escaped.
     """
     import orjson
 
@@ -88,12 +95,12 @@ def looks_like_traces(data: bytes) -> bool:
 
 
 def _is_json(data: bytes) -> bool:
-    """Whether this begins like a JSON object or array."""
+    """True if this begins like a JSON object or array."""
     return data[:64].removeprefix(_BYTE_ORDER_MARK).lstrip().startswith((b"{", b"["))
 
 
 def _beyond(document: Document, form: Any) -> Problem:
-    """What a file beyond the bounds is; whoever read its beginning says that it is too large."""
+    """A file that is too large, which its reader reports; only its format is added here."""
     return Problem(source=FileRef(file=document.file), what="", kind="unknown", format=form)
 
 
@@ -102,7 +109,7 @@ def _problem(document: Document, what: str, kind: Any) -> Problem:
 
 
 def _text(data: bytes) -> str | bytes:
-    """A document's text; the bytes themselves where they are not UTF-8, for the validator to say so."""
+    """A document's text; its bytes if they are not UTF-8, which the validator then reports."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -114,17 +121,17 @@ def _is_trace(value: Any) -> bool:
 
 
 def _batch(document: Any) -> list[Any] | None:
-    """The values of an array, or of `{"cases": […]}`, which hands its ids down to them; None for anything else."""
+    """The values of an array, or of `{"cases": […]}` with the ids of the batch added to each; None for anything else."""
     if isinstance(document, list):
         return document
     if not isinstance(document, dict) or not isinstance(document.get("cases"), list):
         return None
-    handed_down = {key: document[key] for key in ("concern_id", "batch_id") if document.get(key) is not None}
-    return [handed_down | value if isinstance(value, dict) else value for value in document["cases"]]
+    ids = {key: document[key] for key in ("concern_id", "batch_id") if document.get(key) is not None}
+    return [ids | value if isinstance(value, dict) else value for value in document["cases"]]
 
 
 def _traces(document: Document) -> Iterator[Found | Problem]:
-    """Every trace of a file with its place, and in its place what is wrong with one."""
+    """Every trace of a file with its place, or a problem for an invalid one."""
     for place, value in _values(document.data.removeprefix(_BYTE_ORDER_MARK)):
         findings: tuple[Finding, ...] = (value,) if isinstance(value, Finding) else _faults(value)
         if findings:
@@ -135,14 +142,14 @@ def _traces(document: Document) -> Iterator[Found | Problem]:
 
 
 def _values(data: bytes) -> Iterator[tuple[str, Any]]:
-    """Each value with its place; a critical finding instead where it is not a JSON object."""
+    """Each value with its place; a critical finding in place of one that is not a JSON object."""
     import orjson
 
     try:
         document = orjson.loads(data)
     except orjson.JSONDecodeError as error:
         lines = [line for line in data.split(b"\n") if line.strip()]
-        # JSON lines, if the first line is a whole object; else one document that was cut off.
+        # JSON lines if the first line is a whole object, else one document that was cut off.
         if len(lines) == 1 or isinstance(_line(lines[0]), Finding):
             yield ONLY, _not_json(error)
             return
@@ -170,11 +177,11 @@ def _not_json(error: orjson.JSONDecodeError) -> Finding:
 
 
 def _faults(value: dict[str, Any]) -> tuple[Finding, ...]:
-    """What is wrong with a trace's own fields; nothing of it is quoted."""
+    """Findings about a trace's own fields; nothing is quoted."""
     try:
         validate_case(ProductionTrace, value)
     except ValidationError as error:
-        # JSON has no bytes, so that advice would not help.
+        # JSON has no bytes, so advice about them would not help.
         items = [item for item in error.errors(include_input=False, include_url=False, include_context=False) if item["type"] != "bytes_type"]
         return tuple(_fault(item) for item in items[:FAULTS_MAX])
     return ()
@@ -187,5 +194,5 @@ def _fault(item: Any) -> Finding:
 
 
 def _is_output(loc: Sequence[int | str]) -> bool:
-    """Whether a fault is that of an output that has not the shape of one."""
+    """True if a fault is an output of the wrong shape."""
     return len(loc) == 2 and loc[0] == "outputs"

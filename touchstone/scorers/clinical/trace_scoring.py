@@ -1,4 +1,4 @@
-"""One trace of a synthetic patient → one scorecard: its documents validated, scored and summarised."""
+"""Scores one trace of a synthetic patient: validates its documents, compares them, and summarises the scores."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ from touchstone.scorers.clinical.checks.scores import (
     score_checks,
 )
 from touchstone.scorers.clinical.consistency import Given, check_consistency
-from touchstone.scorers.clinical.documents import DocumentValidator, Validated, as_bytes, sniff
-from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, by_code, finding_at, in_order
+from touchstone.scorers.clinical.documents import DocumentValidator, Validated
+from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, WORST_FIRST, by_code, finding_at, gravest_first, in_order
+from touchstone.scorers.clinical.format_detection import as_bytes, sniff
 from touchstone.scorers.clinical.report import GRAVE, Context, Report
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 from touchstone.scorers.reporting.findings import bounded
 
-_GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
-#: A trace may hold a thousand documents, and its result must fit one event: these bound the findings, documents and rules in it.
+#: Bounds of the findings, documents and rules in one result: a trace may hold a thousand documents, and its result must fit one event.
 FINDINGS_MAX: Final = 500
 DOCUMENTS_MAX: Final = 100
 NOT_CHECKED_MAX: Final = 200
-_WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Pass")
+
 #: In the details: the best label that the documents allow, whatever the scores are.
 LABEL_MAX: Final = "label_max"
 
 
-def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: ClinicalSettings) -> Scorecard:
+def score_trace(trace: ProductionTrace, validator: DocumentValidator, settings: ClinicalSettings) -> Scorecard:
     """Validate every document of a trace and score the trace.
 
-    `values`, each 0–100: `format` and `terminology` of the trace (means over the documents that have them), `overall` of these two,
-    weighted, and the same of each format: `<format>_overall`, `<format>_format`, `<format>_terminology`. Whether the formats, and the persona, tell
-    the same of the patient is one check more of the trace's `format`, and none of a single document's.
-    Paths begin with the document's place (`outputs.fhir/Patient.gender`). Dates in the future are judged from the trace's own
-    time, so that a replay gives the same findings. Never raises for what a trace holds; blocks where a terminology server is configured.
+    `values`, each 0–100: `format` and `terminology` of the trace (means over the documents that have them), their weighted `overall`, and the same for
+    each format: `<format>_overall`, `<format>_format`, `<format>_terminology`. The comparison of formats and persona is one more check of the trace's
+    `format`, and not of a single document's. Paths begin with the document's place (`outputs.fhir/Patient.gender`). Dates are in the future if they are
+    after the trace's own time, so that a replay gives the same findings. Never raises for what a trace holds; blocks if a terminology server is
+    configured.
     """
     found: dict[ClinicalFormat, list[tuple[str, Validated]]] = {}
     given: list[Given] = []
@@ -70,33 +70,33 @@ def judge_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             attributes=_attributes(trace),
         )
     validated = [one for _, one in every]
-    agreed = _agreed(given, trace, settings)
-    values, missing = _values(validated, _score_of(agreed))
+    consistency = _consistency(given, trace, settings)
+    values, missing = _values(validated, _score_of(consistency))
     for form, of_one_format in found.items():
         values |= {f"{form}_{name}": value for name, value in _values([one for _, one in of_one_format])[0].items()}
-    findings = _findings(every, agreed, settings.limits)
-    label_max = _label_max(validated, agreed)
+    findings = _findings(every, consistency, settings.limits)
+    label_max = _label_max(validated, consistency)
     return Scorecard(
         label=worst(label_of(values.get("overall")), label_max),
         values=values,
         findings=findings,
         components_missing=missing,
-        not_checked=tuple([*not_checked, *in_order(agreed.not_checked), *_not_checked(every, settings.limits)][:NOT_CHECKED_MAX]),
+        not_checked=tuple([*not_checked, *in_order(consistency.not_checked), *_not_checked(every, settings.limits)][:NOT_CHECKED_MAX]),
         details={
-            "documents": [_told(place, one, settings.limits) for place, one in every[:DOCUMENTS_MAX]],
+            "documents": [_document_details(place, one, settings.limits) for place, one in every[:DOCUMENTS_MAX]],
             "documents_total": len(every),
             "valid": _valid(validated),
             LABEL_MAX: label_max,
-            FINDING_COUNTS: _counts(validated, agreed),
-            "findings_dropped": sum(one.report.total for one in validated) + agreed.total - len(findings),
-            **_told_of(agreed),
+            FINDING_COUNTS: _counts(validated, consistency),
+            "findings_dropped": sum(one.report.total for one in validated) + consistency.total - len(findings),
+            **_consistency_details(consistency),
         },
         attributes=_attributes(trace),
     )
 
 
 def _validated(content: str | bytes | dict[str, Any], form: ClinicalFormat, validator: DocumentValidator, trace: ProductionTrace) -> Validated:
-    """One document. Its format is the one the trace names, unless the content is plainly of another."""
+    """Validate one document as the format that the trace names."""
     data = as_bytes(content)
     looks_like = sniff(data)
     validated = validator.validate(data, form, at=_moment(trace))
@@ -105,43 +105,43 @@ def _validated(content: str | bytes | dict[str, Any], form: ClinicalFormat, vali
     return validated
 
 
-def _agreed(given: Sequence[Given], trace: ProductionTrace, settings: ClinicalSettings) -> Report:
-    """What the formats of a trace, and its persona, tell differently of the patient."""
+def _consistency(given: Sequence[Given], trace: ProductionTrace, settings: ClinicalSettings) -> Report:
+    """The report on contradictions between the formats of a trace, and its persona."""
     if not settings.consistency or (len({one.form for one in given}) < 2 and not trace.persona):
         return Report()
     return check_consistency(given, trace.persona, Context(quote=settings.quote), at=_moment(trace))
 
 
-def _score_of(agreed: Report) -> CheckScore | None:
-    """The score of the comparison; None where nothing was compared."""
-    return next(iter(score_checks(agreed)), None)
+def _score_of(consistency: Report) -> CheckScore | None:
+    """The score of the comparison; None if nothing was compared."""
+    return next(iter(score_checks(consistency)), None)
 
 
-def _told_of(agreed: Report) -> dict[str, Any]:
-    """The details of the comparison; none where nothing was compared."""
-    score = _score_of(agreed)
+def _consistency_details(consistency: Report) -> dict[str, Any]:
+    """The details of the comparison; empty if nothing was compared."""
+    score = _score_of(consistency)
     return {} if score is None else {CONSISTENCY: {"score": score.score, "compared": score.rules_fired}}
 
 
 def _moment(trace: ProductionTrace) -> datetime | None:
-    """The trace's own time; one without an offset is UTC, as the format of traces says."""
+    """The trace's own time, in UTC if it has no offset, as the format of traces says."""
     moment = trace.timestamp
     return moment.replace(tzinfo=UTC) if moment is not None and moment.tzinfo is None else moment
 
 
-def _values(validated: Sequence[Validated], agreed: CheckScore | None = None) -> tuple[dict[str, float], tuple[Dimension, ...]]:
-    """The dimensions' means over documents, their overall, and the dimensions that are missing. `agreed`: one check more of each document's Format."""
-    form = _mean(_format_score(one, agreed) for one in validated)
+def _values(validated: Sequence[Validated], consistency: CheckScore | None = None) -> tuple[dict[str, float], tuple[Dimension, ...]]:
+    """The dimensions' means over documents, their overall, and the missing dimensions. `consistency`: one more check of each document's format."""
+    form = _mean(_format_score(one, consistency) for one in validated)
     terminology = _mean(one.scores.terminology for one in validated)
     overall, missing = overall_score(form, terminology, None)
     named = {"overall": overall, "format": form, "terminology": terminology}
     return {name: value for name, value in named.items() if value is not None}, missing
 
 
-def _format_score(one: Validated, agreed: CheckScore | None) -> float | None:
-    if agreed is None or one.scores.format is None:
+def _format_score(one: Validated, consistency: CheckScore | None) -> float | None:
+    if consistency is None or one.scores.format is None:
         return one.scores.format
-    return dimension_score([*(check for check in one.scores.checks if check.name not in TERMINOLOGY_CHECKS), agreed])
+    return dimension_score([*(check for check in one.scores.checks if check.name not in TERMINOLOGY_CHECKS), consistency])
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -151,45 +151,43 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def worst(*labels: Label) -> Label:
     """The worst of some labels."""
-    return next(label for label in _WORST_FIRST if label in labels)
+    return next(label for label in WORST_FIRST if label in labels)
 
 
-def _label_max(validated: Sequence[Validated], agreed: Report) -> Label:
-    """The best label that the documents allow: one that could not be read fails its trace; one that is not valid, or contradicts another, keeps it
-    from passing.
-    """
-    # A document without a score is not in the mean, and neither are verdicts.
+def _label_max(validated: Sequence[Validated], consistency: Report) -> Label:
+    """The best label that the documents allow: Fail if one could not be read, Warn if one is not valid or contradicts another."""
+    # The mean of the scores has neither documents without a score nor verdicts.
     labels: set[Label] = {one.scores.label for one in validated if one.scores.overall is None}
     if not all(one.readable for one in validated):
         labels.add("Fail")
-    if any(one.valid is False or has_critical(one.report) for one in validated) or any(severity in GRAVE for _, severity in agreed.counts()):
+    if any(one.valid is False or has_critical(one.report) for one in validated) or any(severity in GRAVE for _, severity in consistency.counts()):
         labels.add("Warn")
     return worst("Pass", *labels)
 
 
-def _findings(every: Iterable[tuple[str, Validated]], agreed: Report, limits: Limits) -> tuple[Finding, ...]:
-    """The gravest of each document, of the comparison, and of all; at least one of each code."""
-    told: list[Finding] = bounded(sorted(agreed.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity]), limits.findings_max, _itself)
+def _findings(every: Iterable[tuple[str, Validated]], consistency: Report, limits: Limits) -> tuple[Finding, ...]:
+    """The most severe findings of the comparison and of each document, and of these the most severe; at least one of each code."""
+    found: list[Finding] = bounded(gravest_first(consistency.findings), limits.findings_max, _itself)
     for place, one in every:
-        gravest_first = sorted(one.report.findings, key=lambda finding: _GRAVEST_FIRST[finding.severity])
-        told += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in bounded(gravest_first, limits.findings_max, _itself)]
-    return tuple(bounded(told, FINDINGS_MAX, _itself))
+        of_document = bounded(gravest_first(one.report.findings), limits.findings_max, _itself)
+        found += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in of_document]
+    return tuple(bounded(found, FINDINGS_MAX, _itself))
 
 
 def _itself(finding: Finding) -> Finding:
     return finding
 
 
-def _counts(validated: Iterable[Validated], agreed: Report) -> dict[str, dict[Severity, int]]:
-    """How many findings there are of each code and severity, kept or not."""
-    counts: Counter[tuple[str, Severity]] = Counter(agreed.counts())
+def _counts(validated: Iterable[Validated], consistency: Report) -> dict[str, dict[Severity, int]]:
+    """The number of findings of each code and severity, kept or not."""
+    counts: Counter[tuple[str, Severity]] = Counter(consistency.counts())
     for one in validated:
         counts.update(one.report.counts())
     return by_code(counts)
 
 
 def _valid(validated: Iterable[Validated]) -> bool | None:
-    """Whether every document is valid; None where one was not validated and none is invalid."""
+    """True if every document is valid, False if one is not; else None if one was not validated."""
     verdicts = {one.valid for one in validated}
     return False if False in verdicts else None if None in verdicts else True
 
@@ -199,7 +197,7 @@ def _not_checked(every: Iterable[tuple[str, Validated]], limits: Limits) -> Iter
     return dict.fromkeys(skipped for _, one in every for skipped in in_order(one.report.not_checked)[: limits.not_checked_max])
 
 
-def _told(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
+def _document_details(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
     """The details of one document."""
     scores, report = one.scores, one.report
     dropped = report.dropped + max(0, len(report.findings) - limits.findings_max)
@@ -225,5 +223,5 @@ def day_of(trace: ProductionTrace) -> str | None:
     moment = _moment(trace)
     try:
         return None if moment is None else moment.astimezone(UTC).date().isoformat()
-    except OverflowError:  # the first or the last day that there is, in another zone
+    except OverflowError:  # the first or last day of the calendar, in another timezone
         return None

@@ -24,8 +24,7 @@ from tests.scorers.clinical.conformance.fake_services import (
     result,
 )
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.service import NotServingError, Service, Undecided
-from touchstone.scorers.clinical.conformance.service_protocols import open_services
+from touchstone.scorers.clinical.conformance.service import NotServingError, Service, Undecided, open_services
 from touchstone.scorers.clinical.conformance.settings import ConformanceSettings
 from touchstone.scorers.operation_outcome import Outcome
 

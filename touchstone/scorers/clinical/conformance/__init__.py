@@ -1,4 +1,4 @@
-"""Conformance: validators outside Touchstone are asked about the documents of a trace. See docs/conformance.md.
+"""Conformance: external validators check the documents of a trace. See docs/conformance.md.
 
 Importing this package loads no client; building a scorer does.
 """
@@ -14,7 +14,7 @@ from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Check, Document, Found
 from touchstone.scorers.clinical.batch import group
 from touchstone.scorers.clinical.conformance.settings import DOCUMENT_NAME, ENV_PREFIX, ConformanceSettings, fingerprint, resolve
-from touchstone.scorers.clinical.requests.reading import traces_of
+from touchstone.scorers.clinical.trace_files import read_for_stage
 from touchstone.scorers.reporting import Column
 from touchstone.scorers.suite import Suite
 
@@ -34,7 +34,7 @@ def build(settings: ConformanceSettings) -> ConformanceScorer:
 
 
 def notes(settings: ConformanceSettings) -> Iterator[str]:
-    """Which services are asked."""
+    """The services that are asked, and those that are not."""
     for form, service in (("fhir", settings.fhir), ("ccda", settings.ccda)):
         if service.url is None:
             yield f"{form}_conformant is missing from every result: no service is configured ({ENV_PREFIX}{form.upper()}_URL)"
@@ -51,7 +51,7 @@ def doctor(settings: ConformanceSettings) -> Iterator[Check]:
 
 def read(document: Document, settings: ConformanceSettings) -> Iterable[Found | Problem] | None:
     """The traces of a file, and a problem in place of each invalid one; None for a file of requests."""
-    return traces_of(document, settings, "conformance_request")
+    return read_for_stage(document, settings, "conformance_request")
 
 
 SUITE = Suite(

@@ -1,4 +1,4 @@
-"""The `touchstone doctor` checks of conformance: whether the services that are configured answer."""
+"""The `touchstone doctor` checks of conformance: whether the configured services answer."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from touchstone.scorers.base import Check
 from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS
-from touchstone.scorers.clinical.conformance.service_protocols import open_services
+from touchstone.scorers.clinical.conformance.service import open_services
 from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, ConformanceSettings
 
 

@@ -1,42 +1,39 @@
-"""What a validator outside Touchstone says of one document, as an evaluation run reports it beside its scores."""
+"""Verdicts of external validators on single documents, as an evaluation run reports them beside its scores."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from touchstone.schemas.conformance import ConformanceFormat
 from touchstone.schemas.reports.evaluation import Conformance
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS, Missing, Said, findings_of
-from touchstone.scorers.clinical.conformance.service import Service, Undecided
-from touchstone.scorers.clinical.conformance.service_protocols import open_services
+from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS, DocumentVerdict, Missing, findings_of
+from touchstone.scorers.clinical.conformance.service import Service, Undecided, open_services
 from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, ConformanceSettings
 from touchstone.scorers.operation_outcome import Outcome
 
 
-def tell(form: ConformanceFormat, said: Outcome | Undecided | Missing) -> Conformance:
-    """Severities, ids and places, and no text, which may quote the document; or why there is no verdict."""
-    if not isinstance(said, Outcome):
-        return Conformance(format=form, validator=VALIDATORS[form], reason=said.why)
-    counts = said.counts()
-    findings = tuple(findings_of(Said("", form, said), quote=False))
-    return Conformance(format=form, validator=VALIDATORS[form], valid=said.valid, errors=counts["error"], warnings=counts["warning"], findings=findings)
+def conformance_of(form: ConformanceFormat, verdict: Outcome | Undecided | Missing) -> Conformance:
+    """A verdict as the run reports it: severities, ids and places, and no text, which may quote the document."""
+    if not isinstance(verdict, Outcome):
+        return Conformance(format=form, validator=VALIDATORS[form], reason=verdict.why)
+    counts = verdict.counts()
+    findings = tuple(findings_of(DocumentVerdict("", form, verdict), quote=False))
+    return Conformance(format=form, validator=VALIDATORS[form], valid=verdict.valid, errors=counts["error"], warnings=counts["warning"], findings=findings)
 
 
-def tellers(settings: ConformanceSettings) -> dict[str, Callable[[bytes], Awaitable[Conformance]]]:
-    """Format → what tells of a document of it, for each service that has an address; without one, C-CDA is told to be off."""
+def conformance_checks(settings: ConformanceSettings) -> dict[str, Callable[[bytes], Awaitable[Conformance]]]:
+    """Format → a function that validates a document. Without an address, FHIR has none, and that of C-CDA says that it is off."""
     services = open_services(settings)
-
-    def teller(form: ConformanceFormat, service: Service | None) -> Callable[[bytes], Awaitable[Conformance]]:
-        async def told(document: bytes) -> Conformance:
-            if service is None:
-                return tell(form, Missing("off", f"no {VALIDATORS[form]} is configured ({ENV_PREFIX}{form.upper()}_URL)"))
-            try:
-                return tell(form, await service.ask_patiently(document))
-            except Unavailable as error:
-                return tell(form, Missing("unavailable", f"the {VALIDATORS[form]} does not answer ({error.code})"))
-
-        return told
-
     forms: tuple[ConformanceFormat, ...] = ("ccda", *(("fhir",) if "fhir" in services else ()))
-    return {form: teller(form, services.get(form)) for form in forms}
+    return {form: partial(_checked, form, services.get(form)) for form in forms}
+
+
+async def _checked(form: ConformanceFormat, service: Service | None, document: bytes) -> Conformance:
+    if service is None:
+        return conformance_of(form, Missing("off", f"no {VALIDATORS[form]} is configured ({ENV_PREFIX}{form.upper()}_URL)"))
+    try:
+        return conformance_of(form, await service.ask_patiently(document))
+    except Unavailable as error:
+        return conformance_of(form, Missing("unavailable", f"the {VALIDATORS[form]} does not answer ({error.code})"))

@@ -1,7 +1,7 @@
 """The protocol of ONC's Reference C-CDA Validator: a form with the document in, a JSON report out.
 
-Names are those of `onc-healthit/reference-ccda-validator`: the controller's parameters, and the members of `ValidationResultsDto`. What it describes may quote
-the document, and so may its XPaths; of those, only elements and positions are kept.
+Names are those of `onc-healthit/reference-ccda-validator`: the controller's parameters, and the members of `ValidationResultsDto`. Descriptions and
+XPaths may quote the document; of an XPath only elements and positions are kept.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from touchstone.scorers.operation_outcome import Issue, NotUnderstoodError, Outc
 
 #: The last word of a type of results → its severity.
 _SEVERITIES: Final = {"error": "error", "warning": "warning", "warn": "warning", "info": "information"}
-#: What the types are called, without that word → the code of a result without a conformance statement's number.
+#: The type of a result without that word → its code, if it has no conformance statement's number.
 _SOURCES: Final = {
     "c-cda mdht conformance": "mdht",
     "onc 2015 s&cc vocabulary validation conformance": "vocabulary",
     "onc 2015 s&cc reference c-cda validation": "reference",
 }
-#: The number of the guide's conformance statement, which the description ends in.
+#: The number of the guide's conformance statement, at the end of the description.
 _STATEMENT: Final = re.compile(r"\(CONF:\s?(\d{1,6}(?:-\d{1,6})?)\b")
 _STEP: Final = re.compile(r"/{1,2}(@?[A-Za-z_][\w.-]{0,63}(?::[A-Za-z_][\w.-]{0,63})?)(\[\d{1,6}\])?")
 _STEPS_MAX: Final = 64
@@ -38,16 +38,16 @@ def form(document: bytes, fields: Mapping[str, str]) -> tuple[bytes, str]:
 
 
 def read_report(text: bytes) -> Outcome:
-    """What a report says. Raises `NotUnderstoodError` for what is none, and for one that says that the service failed."""
+    """The verdict in a report. Raises `NotUnderstoodError` for anything else, and for a report that the service failed."""
     try:
         report = json.loads(text)
-        told, results = report["resultsMetaData"], report["ccdaValidationResults"]
-        if not isinstance(told, dict):
+        metadata, results = report["resultsMetaData"], report["ccdaValidationResults"]
+        if not isinstance(metadata, dict):
             raise TypeError
-        if told.get("serviceError"):
+        if metadata.get("serviceError"):
             raise NotUnderstoodError("it says that it failed on this document")
         issues = tuple(_issue(one) for one in results)
-        counted = sum(_errors(told["resultMetaData"]))
+        counted = sum(_errors(metadata["resultMetaData"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise NotUnderstoodError("it answered what is no report of a C-CDA validator") from None
     return Outcome(issues, uncounted=max(0, counted - sum(issue.breaks for issue in issues)))
@@ -63,7 +63,7 @@ def _errors(counts: list[Any]) -> Iterator[int]:
 
 
 def _type(name: str) -> tuple[str, str]:
-    """Source and severity of a type of results. Raises `KeyError` for an unknown word at its end: what is not understood is no verdict."""
+    """Source and severity of a type of results. Raises `KeyError` for an unknown severity: a report that is not understood is no verdict."""
     source, _, word = name.strip().lower().rpartition(" ")
     return _SOURCES.get(source, "other"), _SEVERITIES[word]
 
@@ -78,7 +78,7 @@ def _issue(one: dict[str, Any]) -> Issue:
 
 
 def _place(xpath: Any, line: Any) -> str:
-    """Elements and positions of an XPath as far as it has nothing else; without one, the line."""
+    """The elements and positions of an XPath up to anything else; without any, the line."""
     path = ""
     if isinstance(xpath, str):
         at = 0

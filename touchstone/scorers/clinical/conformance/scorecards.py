@@ -1,6 +1,6 @@
-"""The result of one trace: what each validator outside Touchstone says of each document, without a word of the document.
+"""The scorecard of one trace from the verdicts of external validators on its documents, without text of the documents.
 
-A document without an error is worth 100, one with an error 0, and a format is worth the mean of its documents. What nobody said is missing, and never a zero.
+A document without errors scores 100, one with errors 0, and a format the mean of its documents. A missing verdict is missing, and never a zero.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ VALIDATORS: Final[Mapping[ConformanceFormat, str]] = {"fhir": "HL7 FHIR validato
 VALUE: Final = "{}_conformant"
 FINDINGS_MAX: Final = 500
 DOCUMENT_FINDINGS_MAX: Final = 100
-_TOLD: Final[Mapping[str, Severity]] = {"fatal": "critical", "error": "major", "warning": "minor"}
+_SEVERITIES: Final[Mapping[str, Severity]] = {"fatal": "critical", "error": "major", "warning": "minor"}
 _WITHHELD: Final = "an issue of the {}; its text is not shown, because it may quote the document"
 _TEXT_CHARS_MAX: Final = 500
-#: What a FHIR path holds besides elements: the type and the id of a resource.
+#: A comment in a FHIR path: the type and id of a resource.
 _ID: Final = re.compile(r"/\*.*?\*/")
-#: A place as far as it has only elements, positions and slices: what comes after may quote the document.
+#: The beginning of a place that has only elements, positions and slices: the rest may quote the document.
 _PLACE: Final = re.compile(r"[\w.:/@\[\]-]{0,300}(?: \d{1,11}\Z)?")
-#: An id of a validator, of which no text of a document can be made.
+#: A validator's message id, which cannot hold text of the document.
 _CODE: Final = re.compile(r"[A-Za-z0-9_.:^@/#-]{1,120}\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why nobody was asked about a document, or nobody answered. `failure`: where a service that is on did not answer."""
+    """The reason why a document was not validated. `failure`: set if a configured service did not answer."""
 
     reason: str
     why: str
@@ -43,22 +43,22 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What became of one document. `place`: where it lies in its trace."""
+class DocumentVerdict:
+    """The verdict on one document, or why there is none. `place`: its place in the trace."""
 
     place: str
     format: ConformanceFormat
-    said: Outcome | Undecided | Missing
+    verdict: Outcome | Undecided | Missing
 
 
-def compose(documents: Sequence[Said], attributes: Mapping[str, Any], not_checked: Sequence[NotChecked], *, quote: bool) -> Scorecard:
+def compose(documents: Sequence[DocumentVerdict], attributes: Mapping[str, Any], not_checked: Sequence[NotChecked], *, quote: bool) -> Scorecard:
     """The scorecard of one trace. `values`, each 0–100: `conformant`, and `<format>_conformant` for each format with a verdict."""
     forms = list(dict.fromkeys(one.format for one in documents))
-    decided = {form: [one.said for one in documents if one.format == form and isinstance(one.said, Outcome)] for form in forms}
+    decided = {form: [one.verdict for one in documents if one.format == form and isinstance(one.verdict, Outcome)] for form in forms}
     every = [outcome for outcomes in decided.values() for outcome in outcomes]
     values = {VALUE.format(form): _mean(outcomes) for form, outcomes in decided.items() if outcomes}
     findings = [finding for one in documents for finding in findings_of(one, quote=quote)]
-    failures = dict.fromkeys(one.said.failure for one in documents if isinstance(one.said, Missing) and one.said.failure is not None)
+    failures = dict.fromkeys(one.verdict.failure for one in documents if isinstance(one.verdict, Missing) and one.verdict.failure is not None)
     return Scorecard(
         label=_label(every),
         values={"conformant": _mean(every), **values} if every else {},
@@ -67,32 +67,33 @@ def compose(documents: Sequence[Said], attributes: Mapping[str, Any], not_checke
         components_missing=tuple(VALUE.format(form) for form in forms if not decided[form]) or (() if forms else ("conformant",)),
         not_checked=tuple(not_checked),
         details={
-            "documents": [_told(one) for one in documents],
+            "documents": [_details(one) for one in documents],
             "counts": {form: _counts(outcomes) for form, outcomes in decided.items() if outcomes},
         },
         attributes=dict(attributes),
     )
 
 
-def findings_of(one: Said, *, quote: bool) -> list[Finding]:
-    """The issues of one document, the gravest first; or one of severity info that says why there is no verdict."""
-    if not isinstance(one.said, Outcome):
-        return [Finding(severity="info", code=f"conformance.{one.format}.{one.said.reason}", path=one.place, message=f"no verdict: {one.said.why}")]
-    grave = sorted((issue for issue in one.said.issues if issue.severity in _TOLD), key=lambda issue: SEVERITIES.index(issue.severity))
+def findings_of(one: DocumentVerdict, *, quote: bool) -> list[Finding]:
+    """The issues of one document, most severe first; without a verdict, one finding of severity info that says why."""
+    verdict = one.verdict
+    if not isinstance(verdict, Outcome):
+        return [Finding(severity="info", code=f"conformance.{one.format}.{verdict.reason}", path=one.place, message=f"no verdict: {verdict.why}")]
+    grave = sorted((issue for issue in verdict.issues if issue.severity in _SEVERITIES), key=lambda issue: SEVERITIES.index(issue.severity))
     found = [_finding(one, issue, quote=quote) for issue in grave]
-    if one.said.uncounted:
-        told = f"{one.said.uncounted} more errors are counted by the {VALIDATORS[one.format]}, and not listed"
-        found.append(Finding(severity="major", code=f"conformance.{one.format}.not_listed", path=one.place, message=told))
+    if verdict.uncounted:
+        message = f"{verdict.uncounted} more errors are counted by the {VALIDATORS[one.format]}, and not listed"
+        found.append(Finding(severity="major", code=f"conformance.{one.format}.not_listed", path=one.place, message=message))
     return bounded(found, DOCUMENT_FINDINGS_MAX, lambda finding: finding)
 
 
-def _finding(one: Said, issue: Issue, *, quote: bool) -> Finding:
+def _finding(one: DocumentVerdict, issue: Issue, *, quote: bool) -> Finding:
     at = _PLACE.match(_ID.sub("", issue.location))
     place = (at[0] if at is not None else "").strip("/")
     code = issue.code if _CODE.match(issue.code) else "other"
     words = " ".join(issue.text.split())[:_TEXT_CHARS_MAX] if quote else ""
     return Finding(
-        severity=_TOLD[issue.severity],
+        severity=_SEVERITIES[issue.severity],
         code=f"conformance.{one.format}.{code}",
         path=f"{one.place}/{place}".strip("/"),
         message=words or _WITHHELD.format(VALIDATORS[one.format]),
@@ -104,7 +105,7 @@ def _mean(outcomes: Sequence[Outcome]) -> float:
 
 
 def _label(outcomes: Sequence[Outcome]) -> Label:
-    """Fail for an error, Warn for a warning; a document without a verdict has no say."""
+    """Fail with an error, Warn with a warning; documents without a verdict do not count."""
     if not outcomes:
         return "unscored"
     if not all(outcome.valid for outcome in outcomes):
@@ -119,9 +120,9 @@ def _counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
     return {severity: total[severity] for severity in ("error", "warning", "information")}
 
 
-def _told(one: Said) -> dict[str, Any]:
+def _details(one: DocumentVerdict) -> dict[str, Any]:
     """The details of one document."""
-    told = {"path": one.place, "format": one.format, "validator": VALIDATORS[one.format]}
-    if not isinstance(one.said, Outcome):
-        return {**told, "valid": None, "reason": one.said.reason}
-    return {**told, "valid": one.said.valid, **one.said.counts()}
+    details = {"path": one.place, "format": one.format, "validator": VALIDATORS[one.format]}
+    if not isinstance(one.verdict, Outcome):
+        return {**details, "valid": None, "reason": one.verdict.reason}
+    return {**details, "valid": one.verdict.valid, **one.verdict.counts()}

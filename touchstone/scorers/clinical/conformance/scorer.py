@@ -1,4 +1,4 @@
-"""The scorer of conformance: one trace, or one request that the clinical worker made, to what validators outside Touchstone say of its documents."""
+"""The conformance scorer: verdicts of external validators on the documents of one trace, or of one request by the clinical worker."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from touchstone.schemas.conformance import ConformanceFormat, ConformanceRequest
 from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Unavailable
-from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS, VALUE, Missing, Said, compose
-from touchstone.scorers.clinical.conformance.service import NotServingError, Service, Undecided
-from touchstone.scorers.clinical.conformance.service_protocols import open_services
+from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS, VALUE, DocumentVerdict, Missing, compose
+from touchstone.scorers.clinical.conformance.service import NotServingError, Service, Undecided, open_services
 from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, ConformanceSettings
-from touchstone.scorers.clinical.documents import as_bytes
+from touchstone.scorers.clinical.format_detection import as_bytes
 from touchstone.scorers.clinical.requests.conformance_requests import documents_of
 from touchstone.scorers.clinical.trace_scoring import day_of
 from touchstone.scorers.operation_outcome import Outcome
 
-#: Documents of one trace that are asked about: the rest is named, so that one trace never holds a worker for its whole time limit.
+#: Documents of one trace that are validated. The others are named, so that one trace never holds a worker for its whole time limit.
 ASKED_MAX: Final = 100
-#: Between two JSON documents; in one, a comma would stand there.
+#: The end of one JSON document and the beginning of another; inside one document there would be a comma.
 _SEVERAL: Final = re.compile(rb"\}[ \t\r]*\n\s*\{")
-#: A document and where it lies; its content as bytes, or None where it did not fit its event.
+#: Place, format and content of a document; content None if it did not fit its event.
 _Question = tuple[str, ConformanceFormat, bytes | None]
 
 
@@ -50,8 +49,8 @@ class ConformanceScorer:
     async def score(self, case: ProductionTrace | ConformanceRequest) -> Scorecard:
         """Score one case.
 
-        A request waits for the services: `Unavailable` is raised while one does not answer. A trace from a file waits a bounded time; then what the service
-        would say is missing.
+        A request waits for the services: `Unavailable` is raised while one does not answer. A trace from a file waits a bounded time; then the
+        verdict is missing.
         """
         is_request = isinstance(case, ConformanceRequest)
         if isinstance(case, ConformanceRequest):
@@ -62,24 +61,24 @@ class ConformanceScorer:
         else:
             questions = [(place, form, as_bytes(content)) for place, form, content in documents_of(case, self._settings.formats)]
             day, not_checked = day_of(case), _not_checked(case)
-        asked = await asyncio.gather(*(self._said(number, question, patiently=not is_request) for number, question in enumerate(questions)))
+        asked = await asyncio.gather(*(self._document(number, question, patiently=not is_request) for number, question in enumerate(questions)))
         attributes = {"trace_id": case.trace_id, "source": case.source, "test_case_id": case.test_case_id, "day": day}
-        card = compose([said for said, _ in asked], attributes, not_checked, quote=self._settings.quote)
-        if is_request and (away := next((error for _, error in asked if error is not None), None)) is not None:
-            raise Unavailable(away.code, card)
+        card = compose([verdict for verdict, _ in asked], attributes, not_checked, quote=self._settings.quote)
+        if is_request and (unavailable := next((error for _, error in asked if error is not None), None)) is not None:
+            raise Unavailable(unavailable.code, card)
         return card
 
-    async def _said(self, number: int, question: _Question, *, patiently: bool) -> tuple[Said, NotServingError | Unavailable | None]:
-        """What became of one document, and the error of a service that does not answer."""
+    async def _document(self, number: int, question: _Question, *, patiently: bool) -> tuple[DocumentVerdict, NotServingError | Unavailable | None]:
+        """The verdict on one document, and the error of a service that does not answer."""
         place, form, document = question
         try:
-            return Said(place, form, await self._verdict(number, form, document, patiently=patiently)), None
+            return DocumentVerdict(place, form, await self._verdict(number, form, document, patiently=patiently)), None
         except Unavailable as error:
             failure = Failure(component=VALUE.format(form), kind="unavailable", code=error.code)
-            return Said(place, form, Missing("unavailable", f"the {VALIDATORS[form]} does not answer", failure)), error
+            return DocumentVerdict(place, form, Missing("unavailable", f"the {VALIDATORS[form]} does not answer", failure)), error
 
     async def _verdict(self, number: int, form: ConformanceFormat, document: bytes | None, *, patiently: bool) -> Outcome | Undecided | Missing:
-        """The service's answer, or why it is not asked. Raises `Unavailable`."""
+        """The service's verdict, or why it is not asked. Raises `Unavailable`."""
         service = self._services.get(form)
         if service is None:
             return Missing("off", f"no {VALIDATORS[form]} is configured ({ENV_PREFIX}{form.upper()}_URL)")
@@ -93,6 +92,6 @@ class ConformanceScorer:
 
 
 def _not_checked(trace: ProductionTrace) -> list[NotChecked]:
-    """Formats that have no validator outside."""
+    """The formats of a trace without an external validator."""
     output: Any = trace.outputs.of("hl7v2")
     return [] if output is None else [NotChecked(check="hl7v2", reason="no external validator of HL7 v2 is known")]

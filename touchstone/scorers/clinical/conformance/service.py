@@ -1,24 +1,24 @@
-"""Asks a validator behind HTTP about one document, and tells a fault of the document from one of the service.
+"""Sends documents to a validator behind HTTP, and distinguishes faults of a document from faults of the service.
 
-A service that does not work now raises `Unavailable`: nobody's document is at fault, and it is asked again later. A document that a service breaks down on, or
-never answers, twice, is undecided: it is not asked about for ever. A break-down counts against the document where the service says so itself, or where it is
-well right afterwards, or was until this document came.
+A service that does not work raises `Unavailable`, and is asked again later. A document on which the service breaks down twice, or never answers twice,
+is undecided, so that it is not sent for ever. A breakdown counts against the document if the service says so, if it works right afterwards, or if it
+worked until this document came.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError, Unavailable
-from touchstone.scorers.clinical.conformance.settings import ServiceSettings
+from touchstone.scorers.clinical.conformance.dialects import CcdaDialect, Dialect, FhirDialect
+from touchstone.scorers.clinical.conformance.settings import ConformanceSettings, ServiceSettings
 from touchstone.scorers.http.client import HttpClient
 from touchstone.scorers.http.responses import ConnectError, HttpError, Response
 from touchstone.scorers.http.retry_after import retry_after_s
@@ -26,7 +26,7 @@ from touchstone.scorers.operation_outcome import NotUnderstoodError, Outcome
 from touchstone.scorers.outage import Outage
 
 ValueT = TypeVar("ValueT")
-#: So many break-downs on one document, and it is undecided.
+#: After so many breakdowns on one document, it is undecided.
 STRIKES_MAX: Final = 2
 #: Verdicts that are kept for a second attempt; some have thousands of issues.
 KEPT_MAX: Final = 64
@@ -43,14 +43,14 @@ _OF_THE_DOCUMENT: Final = frozenset({400, 411, 415, 422})
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A document without a verdict. `reason`: a stable code; `why`: for people, without a word of the document."""
+    """A document without a verdict. `reason`: a stable code; `why`: for people, without text of the document."""
 
     reason: str
     why: str
 
 
 class NotServingError(Unavailable):
-    """A service that does not answer now. `retry_after_s`: when it wants to be asked again; `will_not`: it never will with these settings."""
+    """A service that does not answer now. `retry_after_s`: when to ask again; `will_not`: it will never answer with these settings."""
 
     def __init__(self, code: str, retry_after_s: float | None = None, *, will_not: bool = False) -> None:
         super().__init__(code)
@@ -59,73 +59,15 @@ class NotServingError(Unavailable):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
-    """What is sent about one document."""
-
-    body: bytes
-    headers: Mapping[str, str]
-    path: str
-
-
-class Dialect(Protocol):
-    """How one kind of service is asked. `url`: what its paths are below; `probe_path`: answers while the service is well."""
-
-    @property
-    def name(self) -> str:
-        """Short, for codes."""
-        ...
-
-    @property
-    def url(self) -> str:
-        """The service's address."""
-        ...
-
-    @property
-    def probe_path(self) -> str:
-        """Where it is asked whether it is well."""
-        ...
-
-    def request(self, document: bytes) -> Request:
-        """What is sent about a document."""
-        ...
-
-    def read(self, body: bytes) -> Outcome:
-        """The verdict. Raises `NotUnderstoodError`."""
-        ...
-
-    def is_well(self, status: int) -> bool:
-        """Whether the answer of the probe says that it works."""
-        ...
-
-    def blames_settings(self, status: int, body: bytes) -> bool:
-        """Whether a refusal is for what the settings ask, such as a profile that the service does not know, and not for the document."""
-        ...
-
-    def broke_down(self, status: int, body: bytes) -> bool:
-        """Whether an answer says, in the service's own words, that a process of it ended or was ended on this document."""
-        ...
-
-
-def said_code(body: bytes) -> str | None:
-    """The code of a refusal that a service words itself, as JSON; None for any other body, such as a gateway's."""
-    try:
-        said = json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    code = said.get("code") if isinstance(said, dict) else None
-    return code if isinstance(code, str) else None
-
-
-@dataclass(frozen=True, slots=True)
 class _Suspect:
-    """An exchange that went wrong, and may have done so because of the document. `surely`: the service says so."""
+    """An exchange that failed, perhaps because of the document. `surely`: the service says so."""
 
     why: str
     surely: bool = False
 
 
 class Service:
-    """One service. Safe to use from one event loop after the other; every request has a connection of its own."""
+    """One service. Several event loops may use it one after another; every request has its own connection."""
 
     def __init__(self, dialect: Dialect, settings: ServiceSettings, *, wait_s: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._dialect = dialect
@@ -144,7 +86,7 @@ class Service:
         return self._dialect.name
 
     async def ask_patiently(self, document: bytes) -> Outcome | Undecided:
-        """As `ask`, for those who cannot wait for ever: after `wait_s` without a working service it raises what `ask` raised last."""
+        """`ask`, repeated for up to `wait_s` while the service does not work. Raises what `ask` raised last."""
         self._outage.check()
         backoff, until = Backoff(0.2, 5.0), self._clock() + self._wait_s
         while True:
@@ -161,9 +103,9 @@ class Service:
                 return said
 
     async def ask(self, document: bytes) -> Outcome | Undecided:
-        """What the service says of a document. Raises `NotServingError`.
+        """The service's verdict on a document. Raises `NotServingError`.
 
-        Answers are kept for a while: the same document is asked about again where another service of the same trace did not answer.
+        Verdicts are kept for a while, because a trace is scored again if its other service did not answer.
         """
         if len(document) > self._settings.document_bytes_max:
             return Undecided("too_large", f"the document is larger than {self._settings.document_bytes_max >> 10} KiB, and was not sent")
@@ -179,7 +121,7 @@ class Service:
 
     async def _decided(self, key: bytes, document: bytes) -> Outcome | Undecided:
         while True:
-            # A document is not sent to a service that has not said that it is back: whatever happened then would say nothing of the document.
+            # No document is sent before the service says that it works again: a failure would say nothing about the document.
             if not self._was_well and not await self.is_well():
                 raise NotServingError(self._code())
             self._was_well = True
@@ -192,7 +134,7 @@ class Service:
                 self._was_well = True
                 return said
             is_well = said.surely or await self.is_well()
-            # Of those in flight when a service goes down, the first to notice is the one that may have brought it down.
+            # Of several documents in flight when a service goes down, the first that fails may be the cause.
             counts = is_well or self._was_well
             self._was_well = is_well
             strikes = self._struck.get(key, 0) + counts
@@ -226,7 +168,7 @@ class Service:
             return _Suspect(error.args[0])
 
     def _refusal(self, said: Response) -> Undecided | _Suspect:
-        """What any other status means. Raises `NotServingError`."""
+        """The meaning of any status but 200. Raises `NotServingError`."""
         status = said.status
         if status == 413:
             return Undecided("too_large", "the service does not take a document of this size (413)")
@@ -246,7 +188,7 @@ class Service:
         return _Suspect(f"it failed on this document ({status})", surely=self._dialect.broke_down(status, said.body or b""))
 
     async def is_well(self) -> bool:
-        """Whether the service says that it works."""
+        """True if the service says that it works."""
         try:
             timeout_s = min(_PROBE_S, self._settings.timeout_s)
             said = await self._exchange("GET", self._dialect.probe_path, timeout_s=timeout_s, bytes_max=_PROBE_BYTES_MAX)
@@ -265,15 +207,25 @@ class Service:
         return f"conformance_{self._dialect.name}" + (f"_{fault}" if fault else "")
 
     def _turn(self) -> asyncio.Semaphore:
-        """A place among those that ask; another event loop has its own."""
+        """The semaphore of concurrent requests of this event loop."""
         loop = asyncio.get_running_loop()
         if self._turns is None or self._turns[0] is not loop:
             self._turns = (loop, asyncio.Semaphore(self._settings.concurrency))
         return self._turns[1]
 
 
+def open_services(settings: ConformanceSettings) -> dict[str, Service]:
+    """Format → its service, for the formats with an address."""
+    found: dict[str, Service] = {}
+    if settings.fhir.url is not None and "fhir" in settings.formats:
+        found["fhir"] = Service(FhirDialect(settings.fhir, settings.fhir.url), settings.fhir, wait_s=settings.wait_s)
+    if settings.ccda.url is not None and "ccda" in settings.formats:
+        found["ccda"] = Service(CcdaDialect(settings.ccda, settings.ccda.url), settings.ccda, wait_s=settings.wait_s)
+    return found
+
+
 def _opened(url: str, settings: ServiceSettings) -> HttpClient:
-    """A client with a connection for each request: that a kept one breaks must not count against a document. Raises `ConfigError`."""
+    """A client with a connection for each request, because a broken idle connection must not count against a document. Raises `ConfigError`."""
     token = {} if settings.token is None else {"Authorization": f"Bearer {settings.token.get_secret_value()}"}
     headers = {"Accept": "application/fhir+json, application/json", **token}
     try:

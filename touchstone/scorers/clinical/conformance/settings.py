@@ -1,4 +1,4 @@
-"""The settings of conformance: the two services, how they are asked, and how long a document from a file waits for them."""
+"""The settings of conformance: the two services, their limits, and how long a document from a file waits for them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from touchstone.scorers.settings import Resolver, text_of, variables
 DOCUMENT_NAME = "clinical-conformance.config.json"
 #: Not CLINICAL_CONFORMANCE_, which would be taken for variables of the validators.
 ENV_PREFIX = "CONFORMANCE_"
-#: Where all who ask the FHIR service find it.
+#: Variables that all users of the FHIR service share.
 SHARED: Final = {"url": "TOUCHSTONE_FHIR_VALIDATOR_URL", "token": "TOUCHSTONE_FHIR_VALIDATOR_TOKEN"}
 PROFILES_MAX = 64
 Seconds = Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)]
 
 
 class ServiceSettings(Section):
-    """One service. Without `url` it is off, and what it would say is missing from every result."""
+    """One service. Without `url` it is off, and its verdict is missing from every result."""
 
     url: str | None = Field(None, description="address of the service; https:// beyond this machine")
     token: SecretStr | None = Field(None, description="bearer token for it")
@@ -85,7 +85,7 @@ class CcdaServiceSettings(ServiceSettings):
 
 
 class ConformanceSettings(Section):
-    """Everything that can be set. `formats`: those whose documents are asked about. `quote`: findings hold the services' texts, which quote documents."""
+    """All settings. `formats`: those whose documents are validated. `quote`: findings hold the services' texts, which may quote documents."""
 
     fhir: FhirServiceSettings = FhirServiceSettings()
     ccda: CcdaServiceSettings = CcdaServiceSettings()
@@ -97,7 +97,7 @@ class ConformanceSettings(Section):
 
 
 class _Resolver(Resolver[ConformanceSettings]):
-    """Finds the FHIR service by the names that all who ask it share, too; the suite's own address comes first, and then the shared token is not its."""
+    """Also reads the shared variables of the FHIR service. The suite's own address takes precedence, and then the shared token is not used."""
 
     def __call__(
         self, env: Mapping[str, str], document: Mapping[str, Any] | None, overrides: Mapping[str, Any] | None = None, *, document_name: str | None = None
@@ -113,7 +113,7 @@ resolve = _Resolver(ConformanceSettings, ENV_PREFIX, DOCUMENT_NAME)
 
 
 def fingerprint(settings: ConformanceSettings) -> dict[str, Any]:
-    """The part that changes scores: which services are asked, and for what; never an address, a token or a limit of time."""
+    """The settings that change scores: which services are asked, and for what; never an address, a token or a time limit."""
     ccda = settings.ccda.model_dump(mode="json", include={"objective", "reference_file", "vocabulary_config", "severity"})
     return {
         "formats": sorted(settings.formats),

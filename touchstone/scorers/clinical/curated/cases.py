@@ -18,20 +18,20 @@ KINDS: Final[tuple[Kind, ...]] = ("condition", "medication", "lab")
 #: The code system that a kind of term is coded in here.
 SYSTEM_OF: Final[Mapping[Kind, CodeSystem]] = {"condition": ICD10CM, "medication": RXNORM, "lab": LOINC}
 _TABLES: Final = "touchstone.scorers.clinical.curated"
-#: A text that begins so says that the patient does not have it.
+#: The beginning of a text that says that the patient does not have something.
 _ABSENT: Final = re.compile(
     r"\s*(no|denies|without|never|family history|fh of|ruled? out|r/o|risk (of|for)|at risk|screening (of|for)|allerg(y|ic) to|history of allergy)\b"
 )
 
 
 class _Written(BaseModel):
-    """What the tables hold."""
+    """A model of the tables: frozen, without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Term(_Written):
-    """One term: its names, the words that make it another thing, its codes, and names that leave no doubt of their code."""
+    """One term. `also`: other names; `but_not`: words that change its meaning; `exact`: names with exactly one code."""
 
     kind: Kind
     name: str
@@ -41,14 +41,14 @@ class Term(_Written):
     exact: dict[str, str] = {}
 
     def in_text(self, text: str) -> bool:
-        """Whether a text names it: one of its names as whole words, and nothing that makes it another thing or says that it is absent."""
+        """True if a text names the term: one of its names as whole words, no word that changes its meaning, and not as absent."""
         folded = folded_text(text)
         if _ABSENT.match(folded) or any(has_word(folded, word) for word in self.but_not):
             return False
         return any(has_word(folded, name) for name in (self.name.casefold(), *self.also))
 
     def has_code(self, code: str) -> bool:
-        """Whether a code of the kind's system is it. Of ICD-10-CM, a code stands for those below it."""
+        """True if a code of the kind's system means the term. An ICD-10-CM code includes those below it."""
         if self.kind != "condition":
             return code in self.codes
         plain = code.upper().replace(".", "")
@@ -56,7 +56,7 @@ class Term(_Written):
 
 
 class Expected(_Written):
-    """What a patient must have. Names of terms; of a list inside the list, one is enough. `age`: years, both ends included."""
+    """The requirements for a patient. Names of terms; of a list inside the list, one is enough. `age`: years, both ends included."""
 
     conditions: tuple[str | tuple[str, ...], ...] = ()
     medications: tuple[str | tuple[str, ...], ...] = ()
@@ -65,7 +65,7 @@ class Expected(_Written):
     sex: Literal["male", "female"] | None = None
 
     def terms(self) -> tuple[tuple[str, Kind, tuple[Term, ...]], ...]:
-        """Each expectation of a term: its place, kind, and the terms of which one is enough."""
+        """Each expected term: its place, its kind, and the terms of which one is enough."""
         lists: tuple[tuple[str, Kind, tuple[str | tuple[str, ...], ...]], ...] = (
             ("conditions", "condition", self.conditions),
             ("medications", "medication", self.medications),
@@ -80,7 +80,7 @@ class Expected(_Written):
 
 
 class CuratedCase(_Written):
-    """One test: a prompt, what the patient must have, and least scores (0–100)."""
+    """One test: a prompt, the requirements for the patient, and minimum scores (0–100)."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9-]{1,64}$")]
     category: Annotated[str, Field(pattern=r"^[a-z_]{1,64}$")]
@@ -90,12 +90,12 @@ class CuratedCase(_Written):
 
     @property
     def least(self) -> dict[str, float]:
-        """The least scores, by name."""
+        """The minimum scores, by name."""
         return {str(name): score for name, score in self.minimum.items()}
 
     @model_validator(mode="after")
     def _known_terms(self) -> Self:
-        """Refuse a term that the table does not have, or has as another kind."""
+        """Refuse a term that is not in the table, or is of another kind there."""
         for listed, kind in ((self.expected.conditions, "condition"), (self.expected.medications, "medication"), (self.expected.labs, "lab")):
             for asked in listed:
                 for one in (asked,) if isinstance(asked, str) else asked:
@@ -117,12 +117,12 @@ def curated_cases() -> tuple[CuratedCase, ...]:
 
 
 def folded_text(text: str) -> str:
-    """A text as it is compared: case-folded, with one kind of apostrophe and single blanks."""
+    """A text for comparison: case-folded, with one kind of apostrophe and single blanks."""
     return " ".join(text.casefold().replace("’", "'").split())
 
 
 def has_word(text: str, word: str) -> bool:
-    """Whether a folded text holds a phrase as whole words."""
+    """True if a folded text holds a phrase as whole words."""
     start = text.find(word)
     while start >= 0:
         end = start + len(word)

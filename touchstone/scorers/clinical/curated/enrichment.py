@@ -1,4 +1,4 @@
-"""Codes for the terms of a persona, from the tables at hand, where a name leaves no doubt which code it is."""
+"""Adds codes to the terms of a persona, from the tables at hand, if a name has exactly one code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.curated.facts import PERSONA_KEYS, persona_item
 
 
 def enriched(persona: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[AddedCode, ...]]:
-    """The persona with codes added, and which. A code that is there stays; a term that is plain text stays text, and its code is only told."""
+    """The persona with codes added, and the list of them. Existing codes stay; the code of a plain text is only listed."""
     whole = copy.deepcopy(dict(persona))
     added = []
     for kind in KINDS:
@@ -31,7 +31,7 @@ def enriched(persona: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[AddedCod
 
 
 def code_of(kind: Kind, name: str) -> str | None:
-    """The one code that a name stands for; None where the tables have none, or several."""
+    """The code of a name; None if the tables have none, or several."""
     folded = folded_text(name)
     if (code := _exact(kind).get(folded)) is not None:
         return code
@@ -40,7 +40,7 @@ def code_of(kind: Kind, name: str) -> str | None:
 
 
 def _is_coded(item: Any) -> bool:
-    """Whether an entry names a code or a code system, in whatever form."""
+    """True if an entry has a code or a code system in any form."""
     return isinstance(item, dict) and any(item.get(key) for key in ("code", "system", "codeSystem", "coding", "icd10", "icd10cm", "rxnorm", "loinc"))
 
 

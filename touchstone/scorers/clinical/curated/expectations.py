@@ -1,4 +1,4 @@
-"""Deterministic check of a curated case's expectations: is what was asked for in the persona or the outputs, by code or by name?"""
+"""Checks deterministically whether persona and outputs meet a curated case's expectations, by code or by name."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ _PERSONA: Final = "persona"
 
 
 def check_expectations(case: CuratedCase, trace: ProductionTrace) -> Expectations:
-    """What a case expects and what of it its trace has.
+    """The expectations of a case, and which of them its trace meets.
 
-    A term is met where persona or any output has it; age and sex, where every source that tells them agrees. Findings name what was expected,
-    which is ours, and quote nothing of the trace. Ages are reckoned to the trace's own time.
+    A term is met if the persona or any output has it; age and sex, if every source that gives them agrees. Findings name what was expected, and quote
+    nothing of the trace. Ages are computed for the trace's own time.
     """
     facts, not_checked = _facts(trace)
     expected, findings = [], []
     for place, kind, terms in case.expected.terms():
         name = " or ".join(term.name for term in terms)
-        found_in = tuple(source for source, said in facts.items() if any(said.has(term) for term in terms))
+        found_in = tuple(source for source, known in facts.items() if any(known.has(term) for term in terms))
         expected.append(Expectation(expected=place, name=name, found_in=found_in))
         if not found_in:
             message = f"expected {kind} is in neither persona nor outputs: {name}"
             findings.append(Finding(severity="major", code=f"expectations.{kind}", path=f"expected.{place}", message=message))
     for check in (_age, _sex):
-        told = check(case, facts)
-        if isinstance(told, NotChecked):
-            not_checked.append(told)
-        elif told is not None:
-            met, finding = told
+        checked = check(case, facts)
+        if isinstance(checked, NotChecked):
+            not_checked.append(checked)
+        elif checked is not None:
+            met, finding = checked
             expected.append(met)
             findings += [finding] if finding is not None else []
     met_count = sum(bool(one.found_in) for one in expected)
@@ -43,43 +43,43 @@ def check_expectations(case: CuratedCase, trace: ProductionTrace) -> Expectation
 
 
 def _facts(trace: ProductionTrace) -> tuple[dict[str, Facts], list[NotChecked]]:
-    """What persona and outputs say, by source, and what could not be read."""
+    """The facts in persona and outputs, by source, and what could not be read."""
     moment = trace.timestamp or datetime.now(UTC)
     facts = {_PERSONA: facts_of_persona(trace.persona, moment)} if trace.persona is not None else {}
     not_checked = [] if trace.persona is not None else [NotChecked(check="expectations.persona", reason="there is no persona")]
     for form in CLINICAL_FORMATS:
         output = trace.outputs.of(form)
         for content in output.documents if output is not None else ():
-            said = facts_of_document(form, content, moment)
-            if said is None:
+            known = facts_of_document(form, content, moment)
+            if known is None:
                 not_checked.append(NotChecked(check=f"expectations.{form}", reason="the document could not be read for them"))
             else:
-                facts[form] = said
+                facts[form] = known
     return facts, not_checked
 
 
-Told = tuple[Expectation, Finding | None] | NotChecked | None
+Checked = tuple[Expectation, Finding | None] | NotChecked | None
 
 
-def _age(case: CuratedCase, facts: Mapping[str, Facts]) -> Told:
+def _age(case: CuratedCase, facts: Mapping[str, Facts]) -> Checked:
     wanted = case.expected.age
     if wanted is None:
         return None
     low, high = wanted
-    ages = {source: said.age for source, said in facts.items() if said.age is not None}
-    # Someone of 61 years is 61 until the day before the next birthday.
-    return _told("age", f"age {low:g} to {high:g}", {source: low <= age < high + 1 for source, age in ages.items()})
+    ages = {source: known.age for source, known in facts.items() if known.age is not None}
+    # A patient of 61 years is 61 until the day before the next birthday.
+    return _checked("age", f"age {low:g} to {high:g}", {source: low <= age < high + 1 for source, age in ages.items()})
 
 
-def _sex(case: CuratedCase, facts: Mapping[str, Facts]) -> Told:
+def _sex(case: CuratedCase, facts: Mapping[str, Facts]) -> Checked:
     wanted = case.expected.sex
     if wanted is None:
         return None
-    return _told("sex", wanted, {source: said.sex == wanted for source, said in facts.items() if said.sex is not None})
+    return _checked("sex", wanted, {source: known.sex == wanted for source, known in facts.items() if known.sex is not None})
 
 
-def _told(what: str, name: str, agrees: Mapping[str, bool]) -> Told:
-    """One expectation of the patient, by which sources agree."""
+def _checked(what: str, name: str, agrees: Mapping[str, bool]) -> Checked:
+    """One expectation, by which sources agree with it."""
     if not agrees:
         return NotChecked(check=f"expectations.{what}", reason=f"neither persona nor outputs tell the {what}")
     wrong = [source for source, fits in agrees.items() if not fits]

@@ -1,6 +1,6 @@
-"""What a persona and generated documents say of a patient: conditions, medications, labs, age and sex, as far as expectations need it.
+"""Facts in a persona and in generated documents, for expectations: conditions, medications, labs, age and sex.
 
-Reads leniently: validators judge whether a document is right; here it only matters what it says.
+They are read leniently: validators check whether a document is correct, and here only its content matters.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.clinical.checks.parameters import Sex, sex_of
 from touchstone.scorers.clinical.checks.terminology import code_system
 from touchstone.scorers.clinical.curated.cases import SYSTEM_OF, Kind, Term
-from touchstone.scorers.clinical.documents import as_bytes
+from touchstone.scorers.clinical.format_detection import as_bytes
 from touchstone.scorers.clinical.formats import hl7v2
 
 DAYS_PER_YEAR: Final = 365.2425
-#: Entries of one kind that are looked at.
+#: Entries of one kind that are read.
 ENTRIES_MAX: Final = 10_000
-#: Where personas keep what.
+#: Kind → keys of its lists in a persona.
 PERSONA_KEYS: Final[Mapping[Kind, tuple[str, ...]]] = {
     "condition": ("conditions", "problems", "diagnoses", "problemList"),
     "medication": ("medications", "prescriptions", "medicationList"),
@@ -52,20 +52,20 @@ _HL7V2_FIELDS: Final[Mapping[str, tuple[Kind, int]]] = {
     "OBX": ("lab", 3),
     "OBR": ("lab", 4),
 }
-#: LOINC code of a C-CDA section → what it holds.
+#: LOINC code of a C-CDA section → the kind of its entries.
 _CCDA_SECTIONS: Final[Mapping[str, Kind]] = {"11450-4": "condition", "46240-8": "condition", "10160-0": "medication", "30954-2": "lab", "8716-3": "lab"}
 _HL7V3: Final = "{urn:hl7-org:v3}"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """One entry: its texts, and its codes with their systems as they are written (None: it names none)."""
+class Statement:
+    """One entry: its texts, and its codes with their systems as written (None for no system)."""
 
     texts: tuple[str, ...] = ()
     codes: tuple[tuple[str | None, str], ...] = ()
 
     def is_term(self, term: Term) -> bool:
-        """Whether it is a term: by a code of the kind's system, else by a text."""
+        """True if the entry is a term: by a code of the kind's system, else by a text."""
         system = SYSTEM_OF[term.kind]
         return any((named is None or code_system(named) is system) and term.has_code(code) for named, code in self.codes) or any(
             term.in_text(text) for text in self.texts
@@ -74,20 +74,20 @@ class Said:
 
 @dataclass(slots=True)
 class Facts:
-    """What one source says. `age`: years; None where it says none."""
+    """The facts of one source. `age`: years, None if not given."""
 
-    entries: dict[Kind, list[Said]] = field(default_factory=dict)
+    entries: dict[Kind, list[Statement]] = field(default_factory=dict)
     age: float | None = None
     sex: Sex | None = None
 
-    def add(self, kind: Kind, said: Said) -> None:
-        """Keep an entry, within the bound."""
-        if (said.texts or said.codes) and len(kept := self.entries.setdefault(kind, [])) < ENTRIES_MAX:
-            kept.append(said)
+    def add(self, kind: Kind, statement: Statement) -> None:
+        """Add an entry, within the bound."""
+        if (statement.texts or statement.codes) and len(kept := self.entries.setdefault(kind, [])) < ENTRIES_MAX:
+            kept.append(statement)
 
     def has(self, term: Term) -> bool:
-        """Whether it says a term."""
-        return any(said.is_term(term) for said in self.entries.get(term.kind, ()))
+        """True if an entry is this term."""
+        return any(statement.is_term(term) for statement in self.entries.get(term.kind, ()))
 
 
 def facts_of_persona(persona: Mapping[str, Any], moment: datetime) -> Facts:
@@ -116,7 +116,7 @@ def persona_items(persona: Mapping[str, Any], keys: tuple[str, ...]) -> Iterator
 
 
 def facts_of_document(form: ClinicalFormat, content: str | bytes | dict[str, Any], moment: datetime) -> Facts | None:
-    """The facts of a document; None where it cannot be read here."""
+    """The facts of a document; None if it cannot be read."""
     if form == "fhir":
         return _of_fhir(content, moment)
     if form == "hl7v2":
@@ -137,28 +137,28 @@ def age_at(birth: object, moment: datetime) -> float | None:
     return years if years >= 0 else None
 
 
-def _of_item(item: Any) -> Said:
+def _of_item(item: Any) -> Statement:
     if isinstance(item, str):
-        return Said((item,))
+        return Statement((item,))
     if not isinstance(item, Mapping):
-        return Said()
+        return Statement()
     texts = tuple(text for key in _TEXT_KEYS if isinstance(text := item.get(key), str))
     system = next((name for key in ("system", "codeSystem", "code_system") if isinstance(name := item.get(key), str)), None)
     codes = tuple((system, code) for key in _CODE_KEYS if isinstance(code := item.get(key), str))
-    concept = _of_concept(item.get("code")) if isinstance(item.get("code"), Mapping) else Said()
-    return Said(texts + concept.texts, codes + concept.codes)
+    concept = _of_concept(item.get("code")) if isinstance(item.get("code"), Mapping) else Statement()
+    return Statement(texts + concept.texts, codes + concept.codes)
 
 
-def _of_concept(concept: Any) -> Said:
+def _of_concept(concept: Any) -> Statement:
     """A FHIR CodeableConcept."""
     if not isinstance(concept, Mapping):
-        return Said()
+        return Statement()
     codings = [coding for coding in concept.get("coding") or () if isinstance(coding, Mapping)] if isinstance(concept.get("coding"), list) else []
     texts = [concept.get("text"), *(coding.get("display") for coding in codings)]
     codes = tuple(
         (system if isinstance(system := coding.get("system"), str) else None, code) for coding in codings if isinstance(code := coding.get("code"), str)
     )
-    return Said(tuple(text for text in texts if isinstance(text, str)), codes)
+    return Statement(tuple(text for text in texts if isinstance(text, str)), codes)
 
 
 def _of_fhir(content: str | bytes | dict[str, Any], moment: datetime) -> Facts | None:
@@ -175,8 +175,8 @@ def _of_fhir(content: str | bytes | dict[str, Any], moment: datetime) -> Facts |
             facts.age = age_at(resource.get("birthDate"), moment) if facts.age is None else facts.age
             facts.sex = facts.sex or _sex(resource.get("gender"))
         elif kind is not None and not _is_not_so(resource):
-            said = _of_concept(resource.get("medicationCodeableConcept" if kind == "medication" and "medicationCodeableConcept" in resource else "code"))
-            facts.add(kind, said)
+            member = "medicationCodeableConcept" if kind == "medication" and "medicationCodeableConcept" in resource else "code"
+            facts.add(kind, _of_concept(resource.get(member)))
             components = resource.get("component")
             for component in components if isinstance(components, list) else ():
                 if isinstance(component, Mapping):
@@ -185,7 +185,7 @@ def _of_fhir(content: str | bytes | dict[str, Any], moment: datetime) -> Facts |
 
 
 def _resources(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A resource with those that it contains, or every one of a Bundle."""
+    """A resource, or every resource of a Bundle, with contained ones."""
     entries = document.get("entry") if document.get("resourceType") == "Bundle" else None
     found = [entry.get("resource") for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else [document]
     for resource in found:
@@ -196,7 +196,7 @@ def _resources(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _is_not_so(resource: Mapping[str, Any]) -> bool:
-    """Whether a resource says that it does not hold: refuted, entered in error, not taken."""
+    """True if a resource says that it is not so: refuted, entered in error, not taken."""
     verification = {code for _, code in _of_concept(resource.get("verificationStatus")).codes}
     status = resource.get("status")
     return bool(verification & _NOT_SO) or (isinstance(status, str) and status in _NOT_SO) or resource.get("doNotPerform") is True
@@ -217,7 +217,7 @@ def _of_hl7v2(data: bytes, moment: datetime) -> Facts | None:
                 pairs = ((1, 2, 3), (4, 5, 6))
                 texts = (segment.component(position, text) for _, text, _ in pairs)
                 codes = ((segment.component(position, system) or None, segment.component(position, code)) for code, _, system in pairs)
-                facts.add(kind, Said(tuple(text for text in texts if text), tuple((system, code) for system, code in codes if code)))
+                facts.add(kind, Statement(tuple(text for text in texts if text), tuple((system, code) for system, code in codes if code)))
     return facts
 
 
@@ -241,7 +241,7 @@ def _of_ccda(data: bytes, moment: datetime) -> Facts | None:
             for element in entry.iter(f"{_HL7V3}value", f"{_HL7V3}code", f"{_HL7V3}translation"):
                 if (written := element.get("code")) and kind is not None:
                     display = element.get("displayName")
-                    facts.add(kind, Said((display,) if display else (), ((element.get("codeSystem"), written),)))
+                    facts.add(kind, Statement((display,) if display else (), ((element.get("codeSystem"), written),)))
     return facts
 
 
@@ -250,7 +250,7 @@ def _sex(value: object) -> Sex | None:
 
 
 def _number(value: object) -> float | None:
-    """A number of years, also one that is written as text."""
+    """A number of years, also as text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

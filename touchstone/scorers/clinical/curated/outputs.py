@@ -1,4 +1,4 @@
-"""Outputs of an invented generator for every curated case, to try evaluation runs with: some good, some with faults."""
+"""Outputs of an invented generator for every curated case, to try evaluation runs: some good, some with faults."""
 
 from pathlib import Path
 from typing import Final

@@ -1,8 +1,7 @@
-"""Answers about short texts, worked out once: the same few codes, and the same few canonical URLs, make up most of what documents hold.
+"""A cache of answers about short texts, because the same few codes and canonical URLs make up most of what documents hold.
 
-Only for texts that are codes with their system and name, or URLs of definitions, never for names, identifiers, dates or free text; and
-only for answers that depend on the text alone, not on the clock or on who asks. What is kept outlives its document, so it is bounded in number
-and in length.
+Only for texts that are codes with their system and name, or URLs of definitions, never for names, identifiers, dates or free text; and only for
+answers that depend on the text alone, not on the clock or the caller. What is kept outlives its document, so number and length are bounded.
 """
 
 from __future__ import annotations
@@ -10,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-#: Longer texts are looked at each time.
+#: Longer texts are not kept.
 TEXT_LENGTH_MAX = 160
-#: Texts of one question; then it forgets, and begins again.
+#: Texts of one memory; a full one is cleared.
 TEXTS_MAX = 512
-#: Questions that may remember: with the two bounds above, a hundred MiB if someone set out to fill them all.
+#: Memories in one process: with the two bounds above, a hundred MiB if someone tried to fill them all.
 MEMORIES_MAX = 512
 
 Answer = TypeVar("Answer")
@@ -22,7 +21,7 @@ _made: list[int] = [0]
 
 
 class Memory(dict[str, Answer], Generic[Answer]):
-    """A table from texts to answers that asks for what it does not hold. `memory[text]` costs one look-up where it does."""
+    """A table from texts to answers that computes missing ones by `ask`. `memory[text]` costs one look-up for a known text."""
 
     __slots__ = ("ask", "length_max", "texts_max")
 
@@ -42,7 +41,7 @@ class Memory(dict[str, Answer], Generic[Answer]):
 
 
 def remembering(ask: Callable[[str], Answer]) -> Callable[[str], Answer]:
-    """`ask`, with a memory of its own while there are few enough of those."""
+    """`ask` with a memory of its own, while there are not too many memories."""
     if _made[0] >= MEMORIES_MAX:
         return ask
     _made[0] += 1

@@ -18,8 +18,8 @@ from touchstone.scorers.clinical.judging import samples
 from touchstone.scorers.clinical.judging.careful_answer import careful_answer
 from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
-from touchstone.scorers.clinical.requests.reading import traces_of
 from touchstone.scorers.clinical.samples import samples as traces
+from touchstone.scorers.clinical.trace_files import read_for_stage
 from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import Column, SuiteReport, Table
 from touchstone.scorers.suite import Suite
@@ -38,7 +38,7 @@ _STATES = {**STATES, "fail": "failed already", "unreadable": "not readable", "in
 
 def read(document: Document, settings: CoherenceSettings) -> Iterable[Found | Problem] | None:
     """The traces of a file, with a problem in place of each invalid one; None for a file of requests, which are case JSON."""
-    return traces_of(document, settings.validators, "judge_request")
+    return read_for_stage(document, settings.validators, "judge_request")
 
 
 def build(settings: CoherenceSettings) -> CoherenceScorer:

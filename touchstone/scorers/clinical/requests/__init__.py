@@ -1,1 +1,1 @@
-"""The requests that traces go to slower stages with: which traces, and how much of them."""
+"""Requests to slower stages: which traces are sent, and how much of them."""

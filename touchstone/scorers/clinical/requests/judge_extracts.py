@@ -1,6 +1,6 @@
-"""What a judge is shown of a trace: the prompt, the persona and each document, bounded, with every cut said where it was made.
+"""The part of a trace that a judge sees: the prompt, the persona and each document, bounded, with a note at every cut.
 
-The findings of the validators are not among it: a judge that is told of faults looks for them, and its scores would then count the same faults twice.
+The validators' findings are not part of it: a judge that knows of faults looks for them, and its scores would count the same faults twice.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, Productio
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
 from touchstone.scorers.judges.ask.sampling import cut, shares
 
-#: A longer text inside a JSON document (an attachment, a picture) is cut: its content is no clinical statement that can be read.
+#: A longer text inside a JSON document (an attachment, a picture) is cut, because it is not a readable clinical statement.
 STRING_CHARS_MAX: Final = 2_000
-#: Members of FHIR resources that say nothing of the patient.
+#: Members of FHIR resources that say nothing about the patient.
 _NOT_CLINICAL: Final = frozenset({"meta", "fullUrl", "implicitRules"})
 _BETWEEN_TAGS: Final = re.compile(r">\s+<")
 _DEPTH_MAX: Final = 200
@@ -33,7 +33,7 @@ def extract(trace: ProductionTrace, bounds: JudgeRequestSettings, formats: tuple
 
 
 def _outputs(trace: ProductionTrace, formats: tuple[ClinicalFormat, ...], chars_max: int) -> tuple[Extract, ...]:
-    """The documents. They share the characters that there are: short ones are whole, and long ones have equal parts of the rest."""
+    """The documents. They share the available characters: short ones are whole, and long ones get equal parts of the rest."""
     texts: list[tuple[str, str]] = []
     for form in formats:
         output = trace.outputs.of(form)
@@ -47,12 +47,12 @@ def _outputs(trace: ProductionTrace, formats: tuple[ClinicalFormat, ...], chars_
 
 
 def _cut(place: str, text: str, chars_max: int) -> Extract:
-    """The beginning of a text, and how much of it is left out."""
+    """The beginning of a text, and how much is missing."""
     return Extract(place=place, text=cut(text, chars_max), shown=min(len(text), chars_max), chars=len(text))
 
 
 def _text(content: str | bytes | dict[str, Any], form: ClinicalFormat) -> str:
-    """A document as a judge reads it: JSON without blanks and without what is not clinical, segments in lines, markup without blanks between tags."""
+    """A document for a judge: JSON without blanks and non-clinical members, one segment a line, markup without blanks between tags."""
     if isinstance(content, bytes):
         content = content.decode("utf-8", "replace")
     if isinstance(content, str) and form == "fhir":
@@ -73,12 +73,12 @@ def _json(value: Any) -> str:
 
 
 def _sendable(text: str) -> str:
-    """The text without halves of surrogate pairs, which no request can carry."""
+    """The text without lone surrogates, which no request can carry."""
     return text.encode("utf-8", "replace").decode()
 
 
 def _clinical(value: Any, depth: int = 0) -> Any:
-    """A JSON value without what is not clinical, and without texts that are too long to be statements."""
+    """A JSON value without non-clinical members, and with long texts cut."""
     if depth > _DEPTH_MAX:
         return "[nested too deep to be shown]"
     if isinstance(value, dict):

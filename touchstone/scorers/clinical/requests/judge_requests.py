@@ -1,4 +1,4 @@
-"""The requests that a trace goes to a slower stage with: made by the clinical worker for the stage's topic, and by the stage itself for a trace from a file."""
+"""Requests to the judge: made by the clinical worker for the judge's topic, and by the judge's suite for a trace from a file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from touchstone.scorers.clinical.trace_scoring import day_of
 def request_of(
     trace: ProductionTrace, event_id: str, card: Scorecard, settings: ClinicalSettings, version: str, config_digest: str
 ) -> tuple[JudgeRequest, Reason | None]:
-    """The request for a trace whose validators' result is `card`, and why it is not to be made, if so."""
+    """The request for a trace whose validators' result is `card`, and the reason why it is not sent, if there is one."""
     validated = validated_of(card, version, config_digest)
     reason = stopped(validated, event_id, settings.judge)
     request = JudgeRequest(
@@ -30,7 +30,7 @@ def request_of(
 
 
 def about(trace: ProductionTrace, event_id: str) -> dict[str, Any]:
-    """What every request says of its trace."""
+    """The fields that every request has of its trace."""
     return {
         "id": event_id,
         "timestamp": trace.timestamp,

@@ -1,4 +1,4 @@
-"""Which traces a judge is asked about: none that has failed already, and of the others a sample that is always the same."""
+"""Selects the traces that a judge sees: none that has failed already, and of the others a sample that is always the same."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ WHY: Final[dict[Reason, str]] = {
     "invalid": "a document is not valid by its standard",
     "not_sampled": "the trace is not in the sample that is judged",
 }
-#: The suite that the sample is of.
+#: The suite that the sample is drawn for.
 SAMPLED: Final = "clinical_judge"
 
 
 def stopped(validated: Validated, event_id: str, settings: JudgeRequestSettings) -> Reason | None:
-    """Why a trace is not judged; None where it is."""
+    """The reason why a trace is not judged; None if it is."""
     if settings.stop_at == "nothing":
         return None if is_sampled(SAMPLED, event_id, settings.sample_rate) else "not_sampled"
     if "format" not in validated.values and "terminology" not in validated.values:
@@ -40,7 +40,7 @@ def stopped(validated: Validated, event_id: str, settings: JudgeRequestSettings)
 
 
 def validated_of(card: Scorecard, version: str, config_digest: str) -> Validated:
-    """What the judge's suite has to know of the validators' result."""
+    """The part of the validators' result that the judge's suite needs."""
     counts: Counter[Severity] = Counter(finding.severity for finding in card.findings)
     return Validated(
         suite_version=version,

@@ -1,4 +1,4 @@
-"""Samples of the clinical suite, written for this project: invented patients as traces, and the expected outcome of each."""
+"""Samples of the clinical suite, written for this project: traces of invented patients, and the expected outcome of each."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ def paths() -> tuple[Path, ...]:
 
 
 def expected() -> dict[str, dict[str, Any]]:
-    """Trace id → what is expected of it: its `label`, `valid` per document, and `codes` that must be found, above info; an empty list: none may be found."""
+    """Trace id → its expected `label`, `valid` per document, and `codes` of findings above info; an empty list means that there may be none."""
     document: dict[str, dict[str, Any]] = json.loads(_EXPECTED.read_text(encoding="utf-8"))
     return document
 
@@ -36,7 +36,7 @@ def unexpected(results: Sequence[ScoreResult]) -> list[str]:
 
 
 def _unmet(trace_id: str, result: ScoreResult | None, wanted: Mapping[str, Any]) -> list[str]:
-    """Which expectations of one sample are not met."""
+    """The expectations that one sample does not meet."""
     if result is None:
         return [f"{trace_id}: no result"]
     problems = []
