@@ -141,7 +141,7 @@ async def test_a_killed_inference_thread_answers_everyone_and_the_next_call_star
         device.fail = lambda _: None
         assert await batcher.ask(works(1)) == [2]
         assert count(batcher, "engine_deaths") == 1
-        assert not batcher._known
+        assert not batcher._entries
 
 
 @pytest.mark.parametrize("which", [0, 1])

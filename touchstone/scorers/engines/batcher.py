@@ -1,8 +1,8 @@
-"""One micro-batcher with a token budget for every engine: it batches the items of all cases in flight, in two threads.
+"""The batcher of an engine: it batches the items of all cases in flight, within a budget of tokens, in two threads.
 
 One thread (the collector) closes batches and prepares them; the other (inference) computes them, so the next batch is ready when
-the device is. A batch is closed when its budget is full, when the device is idle (at once, with all that is queued), when its oldest item
-has waited long enough beside a busy device, or to drain at the end. Both threads sleep on one condition; nothing polls.
+the device is. A batch is closed when its budget is full, when the device is idle (at once, with everything queued), when its oldest item
+has waited long enough for a busy device, or to drain the queue at the end. Both threads sleep on one condition; nothing polls.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ RECOVER_BY = 1.25
 
 
 class _Crew:
-    """One pair of threads, and the batches that pass between them."""
+    """A collector and an inference thread, and the batches that they exchange."""
 
     def __init__(self) -> None:
         self.threads: list[threading.Thread] = []
         self.slot: tuple[list[Entry], Any] | None = None  # closed and prepared, not yet started
-        self.flying: list[Entry] = []
+        self.computing: list[Entry] = []
         self.collecting: list[Entry] = []
         self.finished = False
 
@@ -50,8 +50,8 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
     """Batches items of many callers, on any event loops, for one model.
 
     `prepare(items)`: builds the model's input from items of ascending length, in the collector's thread; `forward(prepared)`: one row per item,
-    in the inference thread. `is_out_of_memory` tells that error from others; `release` is called after one. An `Unavailable` from either
-    fails the whole batch with it. `clock`: monotonic seconds.
+    in the inference thread. `is_out_of_memory` recognises that error; `release` is called after one. An `Unavailable` from either
+    fails the whole batch. `clock`: monotonic seconds.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         self._clock = clock
         self._changed = threading.Condition()
         self._queue: LookAhead[Entry] = LookAhead(limits.look_ahead_items, step=limits.step)
-        self._known: dict[Hashable, Entry] = {}  # queued or in flight
+        self._entries: dict[Hashable, Entry] = {}  # queued or in flight
         # Callers that wait for room, in turn; one queue per event loop, because a loop that stopped must not hold up the others.
         self._lines: dict[asyncio.AbstractEventLoop, deque[Call]] = {}
-        self._someone_left = False
+        self._caller_left = False
         self._closing = False
         self._crew: _Crew | None = None
         self._deaths_in_a_row = 0
@@ -86,7 +86,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         self._counts = Counts(engine)
 
     async def ask(self, works: Sequence[Work[ItemT]]) -> list[RowT]:
-        """The rows of `works`, in their order. Waits for room where the queue is full.
+        """The rows of `works`, in their order. Waits while the queue is full.
 
         Raises: Unavailable (`engine_closed`, `engine_died`), ItemFailed, ItemTooLarge.
         """
@@ -107,7 +107,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             return list(self._counts.readings(depth=len(self._queue), limit=self._limits.queue_items_max, budget=self._budget, up=up))
 
     async def close(self, timeout_s: float = 60.0) -> None:
-        """Finish what was accepted and refuse what is new; what is not done within `timeout_s` fails with `engine_closed`."""
+        """Finish what was accepted and refuse what is new; the rest fails after `timeout_s` with `engine_closed`."""
         with self._changed:
             self._closing = True
             self._start()
@@ -131,11 +131,11 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         with self._changed:
             if self._closing:
                 raise Unavailable("engine_closed")
-            self._check_life()
+            self._check_threads()
             done = 0 if call.loop in self._lines else self._push(call, works, 0)
             if done < len(works):
                 self._lines.setdefault(call.loop, deque()).append(call)
-        # Waking the collector only at the end of this turn of the loop lets everything submitted in it go together.
+        # Woken only at the end of this turn of the loop, the collector batches everything that was submitted in it.
         call.loop.call_soon(self._wake)
         if done == len(works):
             return
@@ -160,15 +160,15 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 self._changed.notify_all()
 
     def _push(self, call: Call, works: Sequence[Work[ItemT]], start: int) -> int:
-        """Queue as many items as there is room for; return where to continue."""
+        """Queue as many items as there is room for. Returns the position of the next one."""
         now = self._clock()
         for position in range(start, len(works)):
             work = works[position]
-            entry = self._known.get(work.key)
+            entry = self._entries.get(work.key)
             if entry is None:
                 if len(self._queue) >= self._limits.queue_items_max:
                     return position
-                entry = self._known[work.key] = Entry(work, now)
+                entry = self._entries[work.key] = Entry(work, now)
                 self._queue.add(entry)
             else:
                 self._counts.collapsed += 1
@@ -181,7 +181,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             call.future.exception()  # retrieved, so that asyncio does not warn about a cancelled caller's failure
         if not call.gone:
             with self._changed:
-                call.gone = self._someone_left = True
+                call.gone = self._caller_left = True
 
     def _wake(self) -> None:
         with self._changed:
@@ -196,14 +196,14 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             if not post(loop, wake, line[0]):
                 del self._lines[loop]
                 for call in line:
-                    call.gone = self._someone_left = True
+                    call.gone = self._caller_left = True
 
-    # Life and death of the threads.
+    # Starting threads, and what happens when one dies.
 
-    def _check_life(self) -> None:
-        """Notice a thread that ended. Raises: Unavailable when that happened too often in a row. The lock is held."""
+    def _check_threads(self) -> None:
+        """Notice a thread that ended. Raises: Unavailable if that happened too often in a row. The lock is held."""
         if self._crew is not None and not self._crew.alive():
-            self._bury(self._crew)
+            self._give_up(self._crew)
         if self._crew is None and self._deaths_in_a_row >= self._limits.deaths_max:
             raise Lost("engine_died")
 
@@ -213,19 +213,19 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             return
         crew = self._crew = _Crew()
         for name, work in (("collector", self._collect), ("inference", self._infer)):
-            crew.threads.append(threading.Thread(target=self._live, args=(work, crew), name=f"{self._engine}-{name}", daemon=True))
+            crew.threads.append(threading.Thread(target=self._run, args=(work, crew), name=f"{self._engine}-{name}", daemon=True))
         for thread in crew.threads:
             thread.start()
 
-    def _live(self, work: Callable[[_Crew], None], crew: _Crew) -> None:
+    def _run(self, work: Callable[[_Crew], None], crew: _Crew) -> None:
         try:
             work(crew)
-        except BaseException:  # noqa: BLE001 - whatever ends the thread, its callers are answered; a printed traceback could quote them
+        except BaseException:  # noqa: BLE001 - whatever ends the thread, its callers get an answer; a printed traceback could quote them
             with self._changed:
-                self._bury(crew)
+                self._give_up(crew)
 
-    def _bury(self, crew: _Crew) -> None:
-        """Fail every call that relied on a thread that ended; the next call starts new threads. The lock is held."""
+    def _give_up(self, crew: _Crew) -> None:
+        """Fail every call that needs the threads of a crew; the next call starts new threads. The lock is held."""
         if self._crew is not crew:
             return
         self._crew = None
@@ -235,7 +235,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
 
     def _abandon(self, code: str, crew: _Crew | None = None) -> None:
         crew = crew or self._crew or _Crew()
-        waiting = [*crew.flying, *(crew.slot[0] if crew.slot else ()), *crew.collecting, *self._queue.purge(lambda _: True)]
+        waiting = [*crew.computing, *(crew.slot[0] if crew.slot else ()), *crew.collecting, *self._queue.purge(lambda _: True)]
         self._fail(waiting, lambda: Unavailable(code))
         for line in self._lines.values():
             for call in line:
@@ -255,14 +255,14 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 crew.collecting = entries
             try:
                 prepared = self._prepare([entry.item for entry in entries])
-            except Exception:  # noqa: BLE001 - the inference thread prepares it again, in halves, and finds whose fault it is
+            except Exception:  # noqa: BLE001 - the inference thread prepares it again, in halves, and finds the item at fault
                 prepared = None
             with self._changed:
                 crew.slot, crew.collecting = (entries, prepared), []
                 self._changed.notify_all()
 
     def _close_batch(self, crew: _Crew) -> list[Entry]:
-        """Sleep until a batch is due; none when it is over. The lock is held, and given up while asleep."""
+        """Sleep until a batch is due; an empty one ends the thread. The lock is held, and released while asleep."""
         while self._crew is crew:
             self._sweep()
             if self._closing:
@@ -284,27 +284,28 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
         return []
 
     def _due(self, crew: _Crew) -> tuple[str | None, float]:
+        """Why the next batch is to be closed now, or None and the seconds to wait."""
         if self._queue.tokens >= self._budget:
             return "budget", 0.0
         if self._closing:
             return "drain", 0.0
-        if not crew.flying:
+        if not crew.computing:
             return "idle", 0.0
         wait_s = self._queue.oldest().arrived + self._limits.wait_s - self._clock()
         return ("deadline" if wait_s <= 0 else None), wait_s
 
     def _sweep(self) -> None:
         """Drop queued work that no caller waits for."""
-        if not self._someone_left:
+        if not self._caller_left:
             return
-        self._someone_left = False
+        self._caller_left = False
         for entry in self._queue.purge(Entry.unwanted):
             self._forget(entry)
         self._call_next()
 
     def _forget(self, entry: Entry) -> None:
         self._counts.dropped += 1
-        self._known.pop(entry.key, None)
+        self._entries.pop(entry.key, None)
 
     # The inference thread.
 
@@ -316,7 +317,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                         return
                     self._changed.wait()
                 (entries, prepared), crew.slot = crew.slot, None
-                crew.flying = entries
+                crew.computing = entries
                 now = self._clock()
                 for entry in entries:
                     self._counts.wait_s.observe(now - entry.arrived)
@@ -327,15 +328,15 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 self._changed.notify_all()
             self._compute(wanted, prepared if len(wanted) == len(entries) else None)
             with self._changed:
-                crew.flying = []
+                crew.computing = []
                 self._changed.notify_all()
 
     def _compute(self, entries: list[Entry], prepared: PreparedT | None) -> None:
-        """Run a batch; in halves where it fails, so that only the item at fault gets no answer."""
+        """Run a batch. Where it fails, run its halves, so that only the item at fault gets no answer."""
         todo: list[tuple[list[Entry], PreparedT | None]] = [(entries, prepared)] if entries else []
         while todo:
             entries, prepared = todo.pop()
-            # The pieces are tried outside of the handler of the failure, whose traceback holds the memory that they need.
+            # Halves are tried after the error's handler has ended: its traceback holds memory that they need.
             rows, error = self._attempt(entries, prepared)
             prepared = None
             if error is None:
@@ -396,7 +397,7 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
             self._good_batches = 0
 
     def _settle(self, entries: list[Entry], rows: Sequence[RowT]) -> None:
-        """Answer the calls that wait for these items; a call is answered once, when its last row is there."""
+        """Give these items' rows to the calls that wait for them. A call is answered when its last row is there."""
         ready: list[Call] = []
         with self._changed:
             self._deaths_in_a_row = 0
@@ -422,11 +423,11 @@ class Batcher(Generic[ItemT, PreparedT, RowT]):
                 if not call.gone:
                     call.gone, call.error = True, error()
                     failed.append(call)
-        self._someone_left = self._someone_left or bool(failed)
+        self._caller_left = self._caller_left or bool(failed)
         answer_all(failed)
 
     def _release_entry(self, entry: Entry) -> list[tuple[Call, int]]:
-        if self._known.get(entry.key) is entry:
-            del self._known[entry.key]
+        if self._entries.get(entry.key) is entry:
+            del self._entries[entry.key]
         waiters, entry.waiters = entry.waiters, []
         return waiters

@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError, Reading
@@ -28,31 +29,21 @@ if TYPE_CHECKING:
 NO_EXTRA = "this needs the models' libraries; install touchstone-stream[nli], or touchstone-stream[nli-onnx] for CPUs"
 
 
+@dataclass(frozen=True, slots=True)
 class OpenEngines:
     """`Engines` over one NLI model and one embedder."""
 
-    def __init__(self, nli: NliEngine, embedder: EmbedderEngine) -> None:
-        self._nli = nli
-        self._embedder = embedder
-
-    @property
-    def nli(self) -> NliEngine:
-        """The inference engine."""
-        return self._nli
-
-    @property
-    def embedder(self) -> EmbedderEngine:
-        """The embedding engine."""
-        return self._embedder
+    nli: NliEngine
+    embedder: EmbedderEngine
 
     def readings(self) -> Iterable[Reading]:
         """Current readings of both."""
-        yield from self._nli.readings()
-        yield from self._embedder.readings()
+        yield from self.nli.readings()
+        yield from self.embedder.readings()
 
     async def close(self) -> None:
         """Finish what is in flight, refuse what is new, end the threads."""
-        await asyncio.gather(self._nli.close(), self._embedder.close())
+        await asyncio.gather(self.nli.close(), self.embedder.close())
 
 
 def open_engines(settings: EngineSettings) -> OpenEngines:
