@@ -7,7 +7,7 @@ NLM publishes RxNorm's Current Prescribable Content without a licence agreement;
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
@@ -74,11 +74,6 @@ def _rxnorm(lines: Iterable[str]) -> Iterator[str]:
             yield fields[_RXCUI]
 
 
-def _loinc(lines: Iterable[str]) -> Iterator[str]:
-    for row in csv.DictReader(lines):
-        yield row.get("LOINC_NUM") or ""
-
-
 def _cvx(lines: Iterable[str]) -> Iterator[str]:
     for line in lines:
         code, separator, _ = line.partition("|")
@@ -86,9 +81,9 @@ def _cvx(lines: Iterable[str]) -> Iterator[str]:
             yield code.strip().zfill(2)
 
 
-def _list(lines: Iterable[str]) -> Iterator[str]:
-    for line in lines:
-        yield line.partition("#")[0].strip()
-
-
-_CODES: Final = {"rxnorm": _rxnorm, "loinc": _loinc, "cvx": _cvx, "list": _list}
+_CODES: Final[Mapping[Layout, Callable[[Iterable[str]], Iterable[str]]]] = {
+    "rxnorm": _rxnorm,
+    "loinc": lambda lines: (row.get("LOINC_NUM") or "" for row in csv.DictReader(lines)),
+    "cvx": _cvx,
+    "list": lambda lines: (line.partition("#")[0].strip() for line in lines),
+}

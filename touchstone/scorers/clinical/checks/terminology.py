@@ -32,20 +32,12 @@ class CodeSystem:
     names: tuple[str, ...]
 
 
-ICD10CM: Final = CodeSystem(
-    "icd-10-cm",
-    "http://hl7.org/fhir/sid/icd-10-cm",
-    "ICD-10-CM",
-    ("2.16.840.1.113883.6.90", "I10C", "ICD10CM", "ICD-10-CM", "ICD10-CM"),
-)
+_ICD10CM_NAMES: Final = ("2.16.840.1.113883.6.90", "I10C", "ICD10CM", "ICD-10-CM", "ICD10-CM")
+_SNOMED_NAMES: Final = ("2.16.840.1.113883.6.96", "SCT", "SNOMED-CT", "SNOMED CT", "SNOMEDCT", "SNOMEDCT_US")
+ICD10CM: Final = CodeSystem("icd-10-cm", "http://hl7.org/fhir/sid/icd-10-cm", "ICD-10-CM", _ICD10CM_NAMES)
 RXNORM: Final = CodeSystem("rxnorm", "http://www.nlm.nih.gov/research/umls/rxnorm", "RxNorm", ("2.16.840.1.113883.6.88", "RXNORM", "RXN"))
 LOINC: Final = CodeSystem("loinc", "http://loinc.org", "LOINC", ("2.16.840.1.113883.6.1", "LN", "LOINC"))
-SNOMED: Final = CodeSystem(
-    "snomed-ct",
-    "http://snomed.info/sct",
-    "SNOMED CT",
-    ("2.16.840.1.113883.6.96", "SCT", "SNOMED-CT", "SNOMED CT", "SNOMEDCT", "SNOMEDCT_US"),
-)
+SNOMED: Final = CodeSystem("snomed-ct", "http://snomed.info/sct", "SNOMED CT", _SNOMED_NAMES)
 CVX: Final = CodeSystem("cvx", "http://hl7.org/fhir/sid/cvx", "CVX", ("2.16.840.1.113883.12.292", "CVX"))
 NDC: Final = CodeSystem("ndc", "http://hl7.org/fhir/sid/ndc", "NDC", ("2.16.840.1.113883.6.69", "NDC"))
 UCUM: Final = CodeSystem("ucum", UCUM_SYSTEM, "UCUM", ("2.16.840.1.113883.6.8", "UCUM"))

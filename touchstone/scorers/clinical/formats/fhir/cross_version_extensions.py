@@ -31,13 +31,8 @@ def cross_version(url: str) -> tuple[str | None, dict[str, Any] | None]:
     known = definitions()
     # Types that R4 does not have are written in another way.
     values = types if types is None or all(one in known.primitives or one in known.types for one in types) else None
-    return None, {
-        "contexts": [],
-        "values": values or (None if not parts else []),
-        "modifier": bool(modifier),
-        "parts": {},
-        "elements": sorted({*parts} - _COMMON),
-    }
+    held = values or ([] if parts else None)
+    return None, {"contexts": [], "values": held, "modifier": bool(modifier), "parts": {}, "elements": sorted({*parts} - _COMMON)}
 
 
 @lru_cache(maxsize=1)

@@ -111,25 +111,25 @@ class Document:
 
     def add(self, severity: Severity, code: str, place: Place | None, message: str, *, suggestion: str | None = None, value: object = None) -> None:
         """Report one finding; only count it after PER_CODE_MAX of its code and severity."""
-        self.counts[code, severity] += 1
-        if self.counts[code, severity] <= PER_CODE_MAX:
+        if self._is_kept(severity, code):
             self.report.add(self.context.finding(severity, code, shown_place(place), message, suggestion=suggestion, value=value))
-        else:
-            self.report.drop(code, severity)
-            if code.startswith(SHARED_FAULTS) and len(self.beyond) < _BEYOND_MAX:
-                self.beyond.append((code, severity, shown_place(place), suggestion))
+        elif code.startswith(SHARED_FAULTS) and len(self.beyond) < _BEYOND_MAX:
+            self.beyond.append((code, severity, shown_place(place), suggestion))
 
     def add_all(self, findings: Iterable[Finding]) -> None:
         """Report findings of the shared checks, within the same bound."""
         for finding in findings:
-            code, severity = finding.code, finding.severity
-            self.counts[code, severity] += 1
-            if self.counts[code, severity] <= PER_CODE_MAX:
+            if self._is_kept(finding.severity, finding.code):
                 self.report.add(finding)
-            else:
-                self.report.drop(code, severity)
-                if code.startswith(SHARED_FAULTS) and len(self.beyond) < _BEYOND_MAX:
-                    self.beyond.append((code, severity, finding.path, finding.suggestion))
+            elif finding.code.startswith(SHARED_FAULTS) and len(self.beyond) < _BEYOND_MAX:
+                self.beyond.append((finding.code, finding.severity, finding.path, finding.suggestion))
+
+    def _is_kept(self, severity: Severity, code: str) -> bool:
+        self.counts[code, severity] += 1
+        if self.counts[code, severity] <= PER_CODE_MAX:
+            return True
+        self.report.drop(code, severity)
+        return False
 
     def skip(self, check: str, reason: str) -> None:
         """Name a rule that was not applied, once. The list is bounded: a document can name any number of unknown things."""

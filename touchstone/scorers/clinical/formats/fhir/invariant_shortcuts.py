@@ -20,11 +20,6 @@ _TIME_CHARS: Final = 19
 _DAY_CHARS: Final = 8
 
 
-def _bdl_8(item: Any, _: dict[str, Any]) -> bool:
-    url = item.get("fullUrl")
-    return not isinstance(url, str) or "/_history/" not in url
-
-
 def _per_1(item: Any, _: dict[str, Any]) -> bool:
     start, end = item.get("start"), item.get("end")
     if not isinstance(start, str) or not isinstance(end, str):
@@ -60,19 +55,17 @@ def _no_error(item: Any, _: dict[str, Any]) -> bool:
     return isinstance(codings, list) and all(isinstance(one, dict) and one.get("code") != "entered-in-error" and "_code" not in one for one in codings)
 
 
-def _whole_day(item: Any, _: dict[str, Any]) -> bool:
-    return item.__class__ is str and len(item) >= _DAY_CHARS
-
-
 #: Invariants of R4's own types by key.
 SHORTCUTS: Final[dict[str, Shortcut]] = {
     "ait-2": _no_error,
     "bdl-2": _bdl_2,
     "bdl-3": _entries_have("request", _REQUESTS),
     "bdl-4": _entries_have("response", _RESPONSES),
-    "bdl-8": _bdl_8,
+    "bdl-8": lambda item, _: not isinstance(url := item.get("fullUrl"), str) or "/_history/" not in url,
     "con-5": _no_error,
     "per-1": _per_1,
 }
 #: Invariants of profiles by expression, because their keys are not unique: vs-1.
-SHORTCUTS_BY_EXPRESSION: Final[dict[str, Shortcut]] = {"($this as dateTime).toString().length() >= 8": _whole_day}
+SHORTCUTS_BY_EXPRESSION: Final[dict[str, Shortcut]] = {
+    "($this as dateTime).toString().length() >= 8": lambda item, _: item.__class__ is str and len(item) >= _DAY_CHARS
+}

@@ -142,13 +142,13 @@ def _base64(value: Any) -> Problem | None:
     return None
 
 
-def _boolean(value: Any) -> Problem | None:
-    return None if isinstance(value, bool) else (_WRONG_TYPE, "must be true or false, without quotes")
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _integer(least: int) -> Callable[[Any], Problem | None]:
     def check(value: Any) -> Problem | None:
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not _is_number(value):
             return _WRONG_TYPE, "must be a JSON number, without quotes"
         if not isinstance(value, int):
             return _FORM, "must be a whole number of at most 32 bits"
@@ -157,18 +157,14 @@ def _integer(least: int) -> Callable[[Any], Problem | None]:
     return check
 
 
-def _decimal(value: Any) -> Problem | None:
-    return None if isinstance(value, int | float) and not isinstance(value, bool) else (_WRONG_TYPE, "must be a JSON number, without quotes")
-
-
 CHECKS: dict[str, Callable[[Any], Problem | None]] = {
     "base64Binary": _base64,
-    "boolean": _boolean,
+    "boolean": lambda value: None if isinstance(value, bool) else (_WRONG_TYPE, "must be true or false, without quotes"),
     "canonical": _uri,
     "code": _matching(_CODE, "a code has no leading or trailing whitespace and only single spaces inside"),
     "date": _date,
     "dateTime": _date_time,
-    "decimal": _decimal,
+    "decimal": lambda value: None if _is_number(value) else (_WRONG_TYPE, "must be a JSON number, without quotes"),
     "id": _id,
     "instant": _instant,
     "integer": _integer(-_INTEGER_MAX - 1),

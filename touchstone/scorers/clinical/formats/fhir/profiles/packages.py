@@ -60,14 +60,15 @@ class Packages:
 
 def holds_definitions(source: Path) -> bool:
     """Return True if a package, or a folder of packages, has any definition."""
-    return any(_has_any(root) for root in _roots(source))
-
-
-def _has_any(root: Path) -> bool:
-    if root.suffix in _DEFINITION_FILES:
-        definition = _file(root, _stamp(root))
-        return definition is not None and str(definition.get("resourceType")) in _KINDS and isinstance(definition.get("url"), str)
-    return bool(_archive(root, _stamp(root)) if root.is_file() else _index(root, _stamp(root)))
+    for root in _roots(source):
+        if root.suffix not in _DEFINITION_FILES:
+            found: object = _archive(root, _stamp(root)) if root.is_file() else _index(root, _stamp(root))
+        else:
+            definition = _file(root, _stamp(root)) or {}
+            found = str(definition.get("resourceType")) in _KINDS and isinstance(definition.get("url"), str)
+        if found:
+            return True
+    return False
 
 
 def _order(definition: Json) -> tuple[tuple[int, ...], str]:
