@@ -11,8 +11,9 @@ import numpy as np
 import orjson
 import pytest
 
+from touchstone.ops.lab.models.files import rows, sample
 from touchstone.ops.lab.models.report import PLAIN, measured
-from touchstone.ops.lab.models.sets import Answer, Support, find_sets, rows, sample
+from touchstone.ops.lab.models.sets import Answer, Support, find_sets
 from touchstone.scorers.base import ConfigError
 
 

@@ -1,10 +1,12 @@
-"""Child processes of the benchmarks: a function that runs alone in a fresh process, and a process with a pipe to it."""
+"""Processes of the benchmarks: a function that runs alone in a fresh one, one with a pipe to it, and the processor time of any."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, TypeVar
+
+import psutil
 
 START_S = 120.0
 _SPAWN = get_context("spawn")
@@ -37,3 +39,12 @@ def received(pipe: Connection, within_s: float = START_S) -> Any:
     if not pipe.poll(within_s):
         raise TimeoutError(f"a process of the benchmark sent nothing within {within_s:.0f} s")
     return pipe.recv()
+
+
+def cpu_s(pid: int) -> float:
+    """User and system seconds of a running process; 0 if it has just ended or the platform does not report it."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return 0.0
+    return float(times.user + times.system)

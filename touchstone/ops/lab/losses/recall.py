@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Self, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from touchstone.ops.lab.models.sets import rows
+from touchstone.ops.lab.models.files import rows
 from touchstone.schemas.case import Identifier, Text
 from touchstone.schemas.gold import GoldStandardDatum, GoldStandardEntry, GoldStandardSummary, Statement
 from touchstone.schemas.summary import SummaryCase

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from touchstone.ops.lab.losses import recall, truth
-from touchstone.ops.lab.models.sets import SUFFIXES
+from touchstone.ops.lab.models.files import SUFFIXES
 from touchstone.scorers.base import ConfigError, Shed, Unavailable
 from touchstone.scorers.judges.ask.tally import JudgeTally
 

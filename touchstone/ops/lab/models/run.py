@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from touchstone.ops.lab.models.sets import SETS, Answer, Figures, LabelledSet, Question, Support, find_sets, rows, sample
+from touchstone.ops.lab.models.files import rows, sample
+from touchstone.ops.lab.models.sets import SETS, Answer, Figures, LabelledSet, Question, Support, find_sets
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.base import CONTRADICTION, ENTAILMENT, Engines, TextTooLong
 

@@ -7,29 +7,24 @@ figures of the model, of its calibrated combination and of the floors.
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import random
-import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 
+from touchstone.ops.lab.models.files import SUFFIXES
 from touchstone.ops.lab.models.measures import Measure, Vector, auroc, balanced_accuracy, best_threshold, interval, pearson, spearman
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.summary.components.facts import RATIO_EDGE
 
-SUFFIXES = (".jsonl", ".jsonl.gz")
 LABELS = ("entailment", "neutral", "contradiction")
 #: Share of a set's documents on which its threshold is chosen; the others are measured.
 THRESHOLD_SHARE = 0.3
 #: Premises whose contradiction counts: those nearest to a sentence by cosine.
 NEAREST = 4
-ROW_BYTES_MAX = 16_777_216
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +47,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """How features become a degree of support: `present` in recall, `true` in precision, where `contradicts` weighs the model's contradiction against it."""
+    """Turns features into a degree of support: `present` for recall, `true` for precision; `contradicts`: the model's contradiction counts against it."""
 
     name: str
     present: Callable[[Answer], Vector]
@@ -62,30 +57,6 @@ class Support:
 
 Figures = dict[str, Any]
 Split = Callable[[str], list[str]]
-
-
-def rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a set. Raises `ConfigError` with file and line for one that is not a JSON object."""
-    for number, line in enumerate(_lines(path), 1):
-        if not line.strip():
-            continue
-        try:
-            row = orjson.loads(line)
-        except orjson.JSONDecodeError:
-            row = None
-        if not isinstance(row, dict):
-            raise ConfigError(f"{path}, line {number}: is not a JSON object; write one row a line")
-        yield row
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """The lines of a file, unpacked. Raises `ConfigError` where it cannot be read to its end."""
-    try:
-        with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as lines:
-            while line := lines.readline(ROW_BYTES_MAX):
-                yield line
-    except (OSError, EOFError, zlib.error) as error:
-        raise ConfigError(f"{path}: cannot be read ({type(error).__name__}); fetch it again, or leave it out") from None
 
 
 class LabelledSet:
@@ -128,11 +99,11 @@ def _faithful(answer: Answer, support: Support) -> float:
 
     The greatest contradiction over all premises punishes true sentences: some window of a document always seems to contradict one.
     """
-    borne = _best(support.true(answer))
+    support_max = _best(support.true(answer))
     if not support.contradicts:
-        return borne
+        return support_max
     near = np.argsort(-answer.cosine, kind="stable")[:NEAREST]
-    return borne / (borne + _best(answer.contradiction[near]) + RATIO_EDGE)
+    return support_max / (support_max + _best(answer.contradiction[near]) + RATIO_EDGE)
 
 
 class ThreeWay(LabelledSet):
@@ -152,8 +123,8 @@ class ThreeWay(LabelledSet):
             if support.contradicts:
                 return None
             return {"n": n, "accuracy": float(np.bincount(truth).max() / n), "what": "share of the largest class"}
-        said = np.array([int(np.argmax((a.entailment[0], 1 - a.entailment[0] - a.contradiction[0], a.contradiction[0]))) for a in answers])
-        right = said == truth
+        predicted = np.array([int(np.argmax((a.entailment[0], 1 - a.entailment[0] - a.contradiction[0], a.contradiction[0]))) for a in answers])
+        right = predicted == truth
         return {"n": n, **_with_interval("accuracy", lambda chosen: float(right[chosen].mean()), n)}
 
 
@@ -181,7 +152,7 @@ class Units(LabelledSet):
 
 
 class Recalls(Units):
-    """REALSumm, summary by summary: whether Touchstone's recall follows the human one."""
+    """REALSumm, summary by summary: the correlation of Touchstone's recall with the human one."""
 
     prefix = "realsumm_docs"
 
@@ -228,13 +199,13 @@ class Edits(LabelledSet):
         if not (0 < labels[chooses].sum() < chooses.sum()) or not (0 < labels[~chooses].sum() < (~chooses).sum()):
             return None
         threshold = best_threshold(scores[chooses], labels[chooses])
-        said, truth = (scores[~chooses] >= threshold).astype(float), labels[~chooses]
+        predicted, truth = (scores[~chooses] >= threshold).astype(float), labels[~chooses]
         groups = _groups([row["doc"] for row, choosing in zip(self.rows, chooses, strict=True) if not choosing])
         return {
             "n": len(truth),
             "n_threshold": int(chooses.sum()),
             "threshold": threshold if np.isfinite(threshold) else None,
-            **_with_interval("balanced_accuracy", lambda chosen: balanced_accuracy(said[chosen], truth[chosen]), len(truth), groups),
+            **_with_interval("balanced_accuracy", lambda chosen: balanced_accuracy(predicted[chosen], truth[chosen]), len(truth), groups),
             "auroc": auroc(scores, labels),
         }
 
@@ -277,7 +248,7 @@ ROWS_OF = {"realsumm_docs": "realsumm_scu"}
 
 
 def _share(text: str) -> float:
-    """A number in [0, 1) that depends on nothing but the text."""
+    """A number in [0, 1) from the text alone."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") / 2**64
 
 
@@ -295,20 +266,3 @@ def find_sets(folder: Path) -> dict[str, list[Path]]:
     if not found:
         raise ConfigError(f"{folder}: holds no labelled set; files must begin with {', '.join(each.prefix for each in SETS)} and end with .jsonl or .jsonl.gz")
     return found
-
-
-def sample(all_rows: list[dict[str, Any]], size: int | None, key: str | None = None) -> list[dict[str, Any]]:
-    """At most `size` rows, drawn with a fixed seed; with `key`, whole groups until the size is reached."""
-    if size is None or size >= len(all_rows):
-        return all_rows
-    chance = random.Random(0)  # a sample, not a secret
-    if key is None:
-        return [all_rows[index] for index in sorted(chance.sample(range(len(all_rows)), size))]
-    names = sorted({str(row[key]) for row in all_rows})
-    chance.shuffle(names)
-    chosen: list[dict[str, Any]] = []
-    for name in names:
-        chosen += [row for row in all_rows if str(row[key]) == name]
-        if len(chosen) >= size:
-            break
-    return chosen

@@ -2,17 +2,19 @@
 
 import os
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+import psutil
+
+from touchstone.ops.lab.bench.processes import cpu_s
 
 
 def resident_mib(pid: int) -> float:
     """Memory of a process."""
-    found = re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())
-    return int(found[1]) / 1024 if found else 0.0
+    return float(psutil.Process(pid).memory_info().rss) / 2**20
 
 
 def socket_mib() -> float:
@@ -21,40 +23,35 @@ def socket_mib() -> float:
     return int(found[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20 if found else 0.0
 
 
-def cpu_s(pid: int) -> float:
-    """Processor seconds of a process until now, in its own code and in the kernel's."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+def children() -> set[int]:
+    """The processes that this one started."""
+    return {child.pid for child in psutil.Process().children()}
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Processor seconds until a moment: of the whole machine's cores together, busy and all; and of each process."""
+    """A moment, with the processor seconds until then: of all cores together while busy, and of each process."""
 
+    at_s: float
     busy_s: float
-    all_s: float
     by_pid: dict[int, float]
 
     @classmethod
     def now(cls, pids: Iterable[int]) -> "Moment":
         """This moment."""
-        fields = [int(field) for field in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
-        idle = fields[3] + fields[4]
-        return cls((sum(fields) - idle) / TICKS_PER_S, sum(fields) / TICKS_PER_S, {pid: cpu_s(pid) for pid in pids})
+        times = psutil.cpu_times()
+        # Guests are counted under user and nice already.
+        busy_s = times.user + times.nice + times.system + times.irq + times.softirq + times.steal
+        return cls(time.monotonic(), busy_s, {pid: cpu_s(pid) for pid in pids})
 
     def cores_of(self, pid: int, since: "Moment") -> float:
-        """How many cores a process kept busy since an earlier moment."""
+        """Number of cores that a process kept busy since an earlier moment."""
         return (self.by_pid[pid] - since.by_pid[pid]) / self._wall_s(since)
 
     def cores_of_others(self, since: "Moment") -> float:
-        """How many cores were busy with other work than these processes'."""
+        """Number of cores that were busy with other processes' work."""
         ours = sum(self.by_pid.values()) - sum(since.by_pid.values())
         return max(0.0, self.busy_s - since.busy_s - ours) / self._wall_s(since)
 
     def _wall_s(self, since: "Moment") -> float:
-        return max(0.01, (self.all_s - since.all_s) / (os.cpu_count() or 1))
-
-
-def children() -> set[int]:
-    """The processes that this one started."""
-    return {int(pid) for pid in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()}
+        return max(0.01, self.at_s - since.at_s)

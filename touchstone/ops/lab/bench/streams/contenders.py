@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import psutil
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
+from touchstone.ops.lab.bench.processes import cpu_s
 from touchstone.ops.lab.bench.streams.workload import GENERATIONS, PARTITIONS, create_topics
 
 CONTENDERS = ("confluent loop", "aiokafka loop", "direct", "faust")
@@ -76,9 +77,9 @@ class Contender:
         began, first, cpu_at_first = 0.0, 0, 0.0
         async for process, produced in self._results(every_s=0.05):
             if not began and produced >= self.count // 20:
-                began, first, cpu_at_first = time.monotonic(), produced, read_cpu_s(process.pid)
-            ended, cpu_s = time.monotonic(), read_cpu_s(process.pid)
-        return Run(self.name, self.count - first, ended - began, cpu_s - cpu_at_first)
+                began, first, cpu_at_first = time.monotonic(), produced, cpu_s(process.pid)
+            ended, cpu_now = time.monotonic(), cpu_s(process.pid)
+        return Run(self.name, self.count - first, ended - began, cpu_now - cpu_at_first)
 
     async def peak_mib(self) -> float:
         """Its peak resident memory while it works off the backlog."""
@@ -103,12 +104,3 @@ class Contender:
                     if process.poll() is not None or time.monotonic() > deadline:
                         raise RuntimeError(f"{self.name} ended or hung after {produced} of {self.count} results")
                     await asyncio.sleep(every_s)
-
-
-def read_cpu_s(pid: int) -> float:
-    """User and system seconds of a running process; 0 if it has just ended or the platform does not report it."""
-    try:
-        times = psutil.Process(pid).cpu_times()
-    except psutil.Error:
-        return 0.0
-    return float(times.user + times.system)
