@@ -1,88 +1,38 @@
-"""Mutations of what FHIR's formats ask for beside the elements: narrative, contained resources, extensions, the type's name, Bundles."""
+"""Mutations of narratives, contained resources, extensions, the name of the type, and Bundles."""
 
 import copy
 import random
-from collections.abc import Callable
 from typing import Any
 
-from touchstone.ops.lab.agreement.invariants import spots
+from touchstone.ops.lab.agreement.invariants import Mutation, spots
 from touchstone.ops.lab.agreement.values import aimed, beside, concept, emptied, measured, twice, valued
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
 _XHTML = 'xmlns="http://www.w3.org/1999/xhtml"'
 _EXAMPLE = "http://example.org/x"
 _NARRATIVES = (
-    "<p>x</p>",
-    "<script>x()</script>",
-    '<p onclick="x()">x</p>',
-    '<img src="http://example.org/x.png" alt="x"/>',
-    "<p>x",
-    "<P>x</P>",
-    "a &nbsp; b",
-    "a &amp; b",
-    "a & b",
-    "&#160;x",
-    '<a href="#nowhere">x</a>',
-    '<a href="http://example.org">x</a>',
-    '<a href="javascript:x()">x</a>',
-    "<!-- x -->x",
-    '<p style="color:red">x</p>',
-    "<iframe/>",
-    "<b><i>x</b></i>",
-    '<p class="a" class="b">x</p>',
-    "<p id='a'>x</p><p id='a'>y</p>",
-    "<form>x</form>",
-    "<table><tr><td>x</td></tr></table>",
-    "<ul>x</ul>",
-    "<ul><li>x</li></ul>",
-    "<p><div>x</div></p>",
-    "<br>x</br>",
-    "<hr/>x",
-    "<h7>x</h7>",
-    "<font>x</font>",
-    "<![CDATA[x]]>",
-    "<?x y?>x",
-    '<p xml:lang="en">x</p>',
-    '<p data-x="1">x</p>',
-    '<x:p xmlns:x="http://www.w3.org/1999/xhtml">x</x:p>',
-    "  ",
-    "<p/>",
-    '<object data="x"/>',
-    '<p align="left">x</p>',
-    "<td>x</td>",
-    '<img src="x.png"/>',
-    "<u>x</u>",
-    "<s>x</s>",
-    "<section>x</section>",
-    "<center>x</center>",
-    '<a name="x">x</a>',
-    '<p bgcolor="red">x</p>',
-    "<style>x</style>",
-    "<link href='x'/>",
-    "<embed src='x'/>",
-    "<input/>",
-    "&lt;b&gt;",
-    "<col/>x",
-)
+    "<p>x</p>", "<script>x()</script>", '<p onclick="x()">x</p>', '<img src="http://example.org/x.png" alt="x"/>',
+    "<p>x", "<P>x</P>", "a &nbsp; b", "a &amp; b", "a & b", "&#160;x", '<a href="#nowhere">x</a>',
+    '<a href="http://example.org">x</a>', '<a href="javascript:x()">x</a>', "<!-- x -->x",
+    '<p style="color:red">x</p>', "<iframe/>", "<b><i>x</b></i>", '<p class="a" class="b">x</p>',
+    "<p id='a'>x</p><p id='a'>y</p>", "<form>x</form>", "<table><tr><td>x</td></tr></table>", "<ul>x</ul>",
+    "<ul><li>x</li></ul>", "<p><div>x</div></p>", "<br>x</br>", "<hr/>x", "<h7>x</h7>", "<font>x</font>",
+    "<![CDATA[x]]>", "<?x y?>x", '<p xml:lang="en">x</p>', '<p data-x="1">x</p>',
+    '<x:p xmlns:x="http://www.w3.org/1999/xhtml">x</x:p>', "  ", "<p/>", '<object data="x"/>',
+    '<p align="left">x</p>', "<td>x</td>", '<img src="x.png"/>', "<u>x</u>", "<s>x</s>", "<section>x</section>",
+    "<center>x</center>", '<a name="x">x</a>', '<p bgcolor="red">x</p>', "<style>x</style>", "<link href='x'/>",
+    "<embed src='x'/>", "<input/>", "&lt;b&gt;", "<col/>x",
+)  # fmt: skip
 _DIVS = (
-    "<p>x</p>",
-    f"<div {_XHTML}>x",
-    f"<div {_XHTML}/>",
-    f"<span {_XHTML}>x</span>",
-    "<div>x</div>",
-    '<div xmlns="http://example.org">x</div>',
-    "x",
-    f"<div {_XHTML}>x</div><div {_XHTML}>y</div>",
-    f" <div {_XHTML}>x</div> ",
-    f"<!DOCTYPE x><div {_XHTML}>x</div>",
-    f"<?xml version='1.0'?><div {_XHTML}>x</div>",
-    '<html:div xmlns:html="http://www.w3.org/1999/xhtml">x</html:div>',
-    f"<DIV {_XHTML}>x</DIV>",
-)
+    "<p>x</p>", f"<div {_XHTML}>x", f"<div {_XHTML}/>", f"<span {_XHTML}>x</span>", "<div>x</div>",
+    '<div xmlns="http://example.org">x</div>', "x", f"<div {_XHTML}>x</div><div {_XHTML}>y</div>",
+    f" <div {_XHTML}>x</div> ", f"<!DOCTYPE x><div {_XHTML}>x</div>", f"<?xml version='1.0'?><div {_XHTML}>x</div>",
+    '<html:div xmlns:html="http://www.w3.org/1999/xhtml">x</html:div>', f"<DIV {_XHTML}>x</DIV>",
+)  # fmt: skip
 
 
 def inside(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """A contained resource, right or wrong in itself or in how it is referred to."""
+    """A contained resource, right or wrong, with a right or wrong reference to it."""
     if "contained" not in definitions().types[str(resource["resourceType"])].fields or not isinstance(resource.get("contained", []), list):
         return None
     wrong: list[dict[str, object]] = [
@@ -120,7 +70,7 @@ def narrated(dice: random.Random, resource: dict[str, Any]) -> str | None:
 
 
 def modified(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """Extensions of every wrong build, ordinary and modifying, anywhere in the resource."""
+    """Wrong extensions of many kinds, ordinary and modifying, anywhere in the resource."""
     found = [resource, *(spot.value for spot in spots(resource) if isinstance(spot.value, dict)), *_items(resource)]
     holder = dice.choice(found)
     extension = dice.choice(
@@ -157,7 +107,7 @@ def _items(resource: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def named(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    """The name of the type: unknown, of another type, written otherwise, no text, absent, last."""
+    """The name of the type: unknown, of another type, misspelt, no text, absent, last."""
     name = str(resource.pop("resourceType"))
     value = dice.choice([name.lower(), f"{name} ", "Nonsense", "Resource", "DomainResource", "Patient", "Observation", "HumanName", "", None, 7, [name], name])
     if value is not None:
@@ -231,7 +181,7 @@ def bundled(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return f"Bundle[{kind}].entry[0]"
 
 
-FAULTS: dict[str, Callable[[random.Random, dict[str, Any]], str | None]] = {
+FAULTS: dict[str, Mutation] = {
     "value": valued,
     "beside": beside,
     "empty": emptied,

@@ -40,6 +40,22 @@ def spots(resource: dict[str, Any], path: str = "") -> Iterator[Spot]:
                     yield from spots(one, f"{path}.{key}[{number}]")
 
 
+Mutation = Callable[[random.Random, dict[str, Any]], str | None]
+
+
+def of_a_spot(fits: Callable[[Spot], bool] = lambda _: True) -> Callable[[Callable[[random.Random, Spot], str | None]], Mutation]:
+    """Make a mutation of a function that changes one spot: one that fits is drawn; None if there is none."""
+
+    def made(change: Callable[[random.Random, Spot], str | None]) -> Mutation:
+        def mutate(dice: random.Random, resource: dict[str, Any]) -> str | None:
+            found = [spot for spot in spots(resource) if fits(spot)]
+            return change(dice, dice.choice(found)) if found else None
+
+        return mutate
+
+    return made
+
+
 _PERIODS = frozenset({"period", "effectivePeriod", "performedPeriod", "validPeriod", "servicedPeriod", "billablePeriod"})
 _BACKBONES = frozenset({"referenceRange", "contact", "telecom", "link", "participant", "component"})
 _XHTML = 'xmlns="http://www.w3.org/1999/xhtml"'

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from touchstone.ops.lab.agreement.faults import FAULTS
-from touchstone.ops.lab.agreement.invariants import Spot, broken, spots
+from touchstone.ops.lab.agreement.invariants import Mutation, Spot, broken, of_a_spot
 
 #: Resources above this many bytes are not mutated: one change in a large Bundle costs seconds and shows nothing more.
 SOURCE_BYTES_MAX = 64 * 1024
@@ -30,7 +30,7 @@ _CODED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A changed resource. `source`: the name it came by; `kind`: what kind of change; `where`: the path of the member that was changed."""
+    """A changed resource. `source`: the name of the original; `kind`: of change; `where`: the path of the changed member."""
 
     source: str
     kind: str
@@ -38,23 +38,14 @@ class Mutant:
     resource: bytes
 
 
-def _choose(dice: random.Random, resource: dict[str, Any], fits: Callable[[Spot], bool]) -> Spot | None:
-    found = [spot for spot in spots(resource) if fits(spot)]
-    return dice.choice(found) if found else None
-
-
-def _removed(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda _: True)
-    if spot is None:
-        return None
+@of_a_spot()
+def _removed(_: random.Random, spot: Spot) -> str | None:
     del spot.parent[spot.key]
     return spot.path
 
 
-def _added(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: not one.key.startswith("_"))
-    if spot is None:
-        return None
+@of_a_spot(lambda one: not one.key.startswith("_"))
+def _added(dice: random.Random, spot: Spot) -> str | None:
     name, value = dice.choice(
         [("flavour", "sour"), ("note2", []), ("display", "x"), ("language", "en"), ("active", True), ("comment", {"text": "x"}), ("value", 1)]
     )
@@ -62,19 +53,15 @@ def _added(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return spot.path.rpartition(".")[0] + "." + name
 
 
-def _renamed(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: len(one.key) > 3 and not one.key.startswith("_"))
-    if spot is None:
-        return None
+@of_a_spot(lambda one: len(one.key) > 3 and not one.key.startswith("_"))
+def _renamed(dice: random.Random, spot: Spot) -> str | None:
     key = dice.choice([spot.key + "s", spot.key[:-1], spot.key.capitalize(), spot.key[0] + spot.key[2:]])
     spot.parent[key] = spot.parent.pop(spot.key)
     return spot.path
 
 
-def _retyped(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: not one.key.startswith("_"))
-    if spot is None:
-        return None
+@of_a_spot(lambda one: not one.key.startswith("_"))
+def _retyped(dice: random.Random, spot: Spot) -> str | None:
     value = spot.value
     others: list[object] = ["text", 7, 1.5, True, {"text": "x"}, None, ["text"], [[]]]
     if isinstance(value, bool | int | float):
@@ -84,18 +71,14 @@ def _retyped(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return spot.put(dice.choice(others))
 
 
-def _coded(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: one.key in _CODED and isinstance(one.value, str) and _CODE.fullmatch(one.value) is not None)
-    if spot is None:
-        return None
+@of_a_spot(lambda one: one.key in _CODED and isinstance(one.value, str) and _CODE.fullmatch(one.value) is not None)
+def _coded(dice: random.Random, spot: Spot) -> str | None:
     value = str(spot.value)
     return spot.put(dice.choice([value.upper(), value + "x", "unheard-of", f" {value}", "", "active", "final", "male", "official", "order"]))
 
 
-def _dated(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: isinstance(one.value, str) and _DATE.fullmatch(one.value) is not None)
-    if spot is None:
-        return None
+@of_a_spot(lambda one: isinstance(one.value, str) and _DATE.fullmatch(one.value) is not None)
+def _dated(dice: random.Random, spot: Spot) -> str | None:
     value = str(spot.value)
     day = value[:10]
     days = ["2023-02-29", "2024-02-29", "2023-13-01", "2023-04-31", "0000-01-01", "yesterday", day, value[:4], value[:7], value.replace("-", ""), f"{value} "]
@@ -104,10 +87,8 @@ def _dated(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return spot.put(dice.choice(changed))
 
 
-def _referred(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: one.key == "reference" and isinstance(one.value, str))
-    if spot is None:
-        return None
+@of_a_spot(lambda one: one.key == "reference" and isinstance(one.value, str))
+def _referred(dice: random.Random, spot: Spot) -> str | None:
     value = str(spot.value)
     local = ["#nowhere", "#", "", "Medication/1", "Patient/1", "Nonsense/1", "Patient/with a space", "Patient?identifier=1"]
     absolute = ["http://fhir.invalid/Patient/1", "http://fhir.invalid/Location/1", "urn:uuid:not-a-uuid", "urn:oid:1.2.3"]
@@ -116,20 +97,16 @@ def _referred(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return spot.put(dice.choice(changed))
 
 
-def _counted(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: isinstance(one.value, list | dict) and not one.key.startswith("_"))
-    if spot is None:
-        return None
+@of_a_spot(lambda one: isinstance(one.value, list | dict) and not one.key.startswith("_"))
+def _counted(dice: random.Random, spot: Spot) -> str | None:
     value = spot.value
     if isinstance(value, dict):
         return spot.put(dice.choice([[value], [value, copy.deepcopy(value)], {}, [{}]]))
     return spot.put(dice.choice([[], value[0] if value else {}, [*value, copy.deepcopy(value[0])] if value else [{}], [*value, {}], [None]]))
 
 
-def _chosen(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: _CHOICE.fullmatch(one.key) is not None)
-    if spot is None:
-        return None
+@of_a_spot(lambda one: _CHOICE.fullmatch(one.key) is not None)
+def _chosen(dice: random.Random, spot: Spot) -> str | None:
     found = _CHOICE.fullmatch(spot.key)
     assert found is not None
     options: list[tuple[str, object]] = [("String", "x"), ("Boolean", True), ("Integer", 3), ("DateTime", "2020-01-01"), ("Reference", {"display": "x"})]
@@ -141,11 +118,9 @@ def _chosen(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return spot.path
 
 
-def _formed(dice: random.Random, resource: dict[str, Any]) -> str | None:
+@of_a_spot(lambda one: isinstance(one.value, str | int | float) and one.key != "div")
+def _formed(dice: random.Random, spot: Spot) -> str | None:
     """Primitives of a wrong form: ids, URIs, numbers, strings."""
-    spot = _choose(dice, resource, lambda one: isinstance(one.value, str | int | float) and one.key != "div")
-    if spot is None:
-        return None
     value = spot.value
     if isinstance(value, bool):
         return spot.put(dice.choice(["true", 0, not value]))
@@ -157,10 +132,8 @@ def _formed(dice: random.Random, resource: dict[str, Any]) -> str | None:
     )
 
 
-def _extended(dice: random.Random, resource: dict[str, Any]) -> str | None:
-    spot = _choose(dice, resource, lambda one: isinstance(one.value, dict) and not one.key.startswith("_"))
-    if spot is None:
-        return None
+@of_a_spot(lambda one: isinstance(one.value, dict) and not one.key.startswith("_"))
+def _extended(dice: random.Random, spot: Spot) -> str | None:
     url = "http://example.org/x"
     both = {"url": url, "valueString": "x", "extension": [{"url": "y", "valueString": "z"}]}
     extension = dice.choice(
@@ -170,7 +143,7 @@ def _extended(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return f"{spot.path}.extension"
 
 
-KINDS: dict[str, Callable[[random.Random, dict[str, Any]], str | None]] = {
+KINDS: dict[str, Mutation] = {
     "removed": _removed,
     "added": _added,
     "renamed": _renamed,
@@ -208,7 +181,7 @@ def mutants(
 ) -> Iterator[Mutant]:
     """`count` changed resources, the kinds in turn, resource types with equal chances; the same seed and sources give the same ones.
 
-    `usable`: whether a resource may be changed at all, asked with its name and bytes. There are fewer where nothing fits.
+    `usable`: True if a resource may be changed at all; gets its name and bytes. There are fewer mutants if nothing fits.
     """
     types: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     for name, resource in sources:

@@ -5,7 +5,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from touchstone.ops.lab.agreement.invariants import Spot, spots
+from touchstone.ops.lab.agreement.invariants import Spot, of_a_spot
 from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
 _EXAMPLE = "http://example.org/x"
@@ -123,23 +123,17 @@ def beside(dice: random.Random, resource: dict[str, Any]) -> str | None:
     return f"{spot.path.rpartition('.')[0]}.{key}"
 
 
-def emptied(dice: random.Random, resource: dict[str, Any]) -> str | None:
+@of_a_spot()
+def emptied(dice: random.Random, spot: Spot) -> str | None:
     """Null or an empty value, anywhere."""
-    found = list(spots(resource))
-    if not found:
-        return None
-    spot = dice.choice(found)
     if isinstance(spot.value, list):
         return spot.put(dice.choice([[], [None], [*spot.value, None], [None, *spot.value], [""], [{}], [*spot.value, {}], [[]]]))
     return spot.put(dice.choice([None, "", {}, [], [None], {"id": "x"}, {"extension": []}]))
 
 
-def twice(dice: random.Random, resource: dict[str, Any]) -> str | None:
+@of_a_spot()
+def twice(dice: random.Random, spot: Spot) -> str | None:
     """A member twice in one object, with the same value or another."""
-    found = list(spots(resource))
-    if not found:
-        return None
-    spot = dice.choice(found)
     spot.parent[Again(spot.key)] = copy.deepcopy(spot.value) if dice.random() < 0.5 else "x"
     return spot.path
 
