@@ -1,4 +1,4 @@
-"""What docs/eval-validate.md shows is what the command prints."""
+"""What docs/eval-validate.md and docs/eval-validate-reports.md show is what the command prints."""
 
 import re
 import shutil
@@ -9,7 +9,8 @@ import pytest
 from tests.ops.commands import Commands
 from touchstone.scorers.clinical.samples import TRACES
 
-PAGE = (Path(__file__).parents[2] / "docs" / "eval-validate.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = "".join((DOCS / name).read_text("utf-8") for name in ("eval-validate.md", "eval-validate-reports.md"))
 SEGMENTS = (
     "MSH|^~\\&|LAB|HOSP|EHR|CLINIC|20260115103000+0000||ORU^R01^ORU_R01|MSG00001|P|2.5.1",
     "PID|1||12345||Doe^Jane||19801332|F",
@@ -31,8 +32,8 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
 
 
 def shown(command: str) -> list[str]:
-    """The lines below a command on the page."""
-    _, _, rest = PAGE.partition(f"$ {command}\n")
+    """The lines below a command on the pages."""
+    _, _, rest = PAGES.partition(f"$ {command}\n")
     return SECONDS.sub("", rest.partition("```")[0]).splitlines()
 
 
@@ -45,7 +46,7 @@ def shown(command: str) -> list[str]:
         "touchstone eval validate patient.json oru.hl7 trace.json nope.json --format markdown",
     ],
 )
-def test_an_example_of_the_page_is_what_the_command_prints(run: Commands, command: str) -> None:
+def test_an_example_of_the_pages_is_what_the_command_prints(run: Commands, command: str) -> None:
     ran = run(*command.partition(" | ")[0].split()[1:])
     printed = SECONDS.sub("", ran.out).splitlines()
     wanted = shown(command)
