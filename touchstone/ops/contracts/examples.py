@@ -1,11 +1,15 @@
 """Made-up examples of what workers send, in the words of a suite that the document is about: none names a suite that its reader does not have."""
 
+import json
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, Final
 
+from touchstone.schemas.result import Finding, ScoreResult, SourceRef
 from touchstone.schemas.settings.house import TopicSettings
 from touchstone.scorers.identity import ResultIds
 from touchstone.scorers.suite import Suite, unknown_suite
+from touchstone.streams.wire.codec import encode_result
 
 CONCERN: Final = "I25"
 BATCH: Final = "I25_batch_1"
@@ -26,37 +30,33 @@ def values_of(suite: Suite) -> dict[str, float]:
 
 def result_example(suite: Suite) -> dict[str, Any]:
     """A result event."""
-    return {
-        "result_id": ResultIds(suite.name, suite.version, DIGEST).of("e-1"),
-        "event_id": "e-1",
-        "case_id": "case-1",
-        "kind": next(iter(suite.cases), "yours"),
-        "suite": suite.name,
-        "suite_version": suite.version,
-        "config_digest": DIGEST,
-        "outcome": "scored",
-        "label": "Fail",
-        "values": values_of(suite),
-        "findings": [
-            {
-                "severity": "major",
-                "code": "too_long",
-                "path": "output.questions[1]",
-                "message": "longer than was asked for",
-                "suggestion": "ask for one thing at a time",
-            }
-        ],
-        "failures": [],
-        "components_missing": [],
-        "not_checked": [],
-        "details": {},
-        "attributes": {"concern_id": CONCERN, "batch_id": BATCH, "batch_size": 12},
-        "models": {},
-        "correlation": {"run": "42"},
-        "source": {"topic": _topic(suite), "partition": 2, "offset": 499},
-        "scored_at": "2026-01-15T10:30:01.250000+00:00",
-        "duration_ms": {"score": 0.015},
-    }
+    result = ScoreResult(
+        result_id=ResultIds(suite.name, suite.version, DIGEST).of("e-1"),
+        event_id="e-1",
+        case_id="case-1",
+        kind=next(iter(suite.cases), "yours"),
+        suite=suite.name,
+        suite_version=suite.version,
+        config_digest=DIGEST,
+        label="Fail",
+        values=values_of(suite),
+        findings=(
+            Finding(
+                severity="major",
+                code="too_long",
+                path="output.questions[1]",
+                message="longer than was asked for",
+                suggestion="ask for one thing at a time",
+            ),
+        ),
+        attributes={"concern_id": CONCERN, "batch_id": BATCH, "batch_size": 12},
+        correlation={"run": "42"},
+        source=SourceRef(topic=_topic(suite), partition=2, offset=499),
+        scored_at=datetime(2026, 1, 15, 10, 30, 1, 250_000, tzinfo=UTC),
+        duration_ms={"score": 0.015},
+    )
+    document: dict[str, Any] = json.loads(encode_result(result)[1])
+    return document
 
 
 def ledger_example(suite: Suite) -> dict[str, Any]:
