@@ -245,7 +245,8 @@ class SliceScorer:
             message = Message(*encode_result(trimmed(result)))
         slice_.messages.append(message)
         slice_.records.append(record)
-        slice_.handed += [Handed(role, event, message) for role, event in follow_ups]
+        if follow_ups:
+            slice_.handed += [Handed(role, event, message) for role, event in follow_ups]
         cards[result.label, tuple(result.values.items())] += 1
 
     def _log_defect(self, error: Exception, code: str, event: str = "scorer_failed", *, locate: bool = False) -> None:
