@@ -80,12 +80,14 @@ def notes(settings: SummarySettings) -> list[str]:
     from touchstone.scorers.engines.catalogue import DEFAULT, choose
     from touchstone.scorers.engines.runtime_plan import numbers_note
 
-    told = [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
+    lines = [f"nli_model {settings.engines.nli_model}: {choose(settings.engines).why}"] if settings.engines.nli_model in DEFAULT else []
     if (numbers := numbers_note(settings.engines)) is not None:
-        told.append(f"numbers: {numbers}")
+        lines.append(f"numbers: {numbers}")
     if settings.asks_judge:
-        told.append(f"judge: {settings.judge.model}" if settings.judge.is_usable else f"what is uncertain stays with the models: {settings.judge.why_unusable}")
-    return told
+        lines.append(
+            f"judge: {settings.judge.model}" if settings.judge.is_usable else f"what is uncertain stays with the models: {settings.judge.why_unusable}"
+        )
+    return lines
 
 
 def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
@@ -95,11 +97,11 @@ def complete(record: dict[str, Any], _: Place) -> dict[str, Any]:
     return record
 
 
-def careful_answer(said: str) -> Mapping[str, Any]:
-    """What a person who has read the samples answers to a request about one of them."""
+def careful_answer(request: str) -> Mapping[str, Any]:
+    """A careful reader's answer to a judge's request about a sample."""
     from touchstone.scorers.summary.judging.careful_answer import careful_answer as of_package
 
-    return of_package(said)
+    return of_package(request)
 
 
 def samples() -> Samples:

@@ -76,28 +76,28 @@ def _code(conflict: Conflict) -> str:
 
 def _conflict_details(conflict: Conflict) -> dict[str, Any]:
     """A conflict for programs: indices from 0, and the places of the words in sentence and unit."""
-    told: dict[str, Any] = {"rule": conflict.rule, "sentence": conflict.sentence, "clinical": conflict.clinical}
+    details: dict[str, Any] = {"rule": conflict.rule, "sentence": conflict.sentence, "clinical": conflict.clinical}
     if conflict.unit is not None:
-        told[conflict.unit.place] = conflict.unit.index
+        details[conflict.unit.place] = conflict.unit.index
     if conflict.here and conflict.there:
-        told |= {"here": list(conflict.here), "there": list(conflict.there)}
-    return told
+        details |= {"here": list(conflict.here), "there": list(conflict.there)}
+    return details
 
 
 def hard_fail_details(prepared: Prepared, *, quote: bool) -> dict[str, Any]:
     """Which rules failed and where; with `quote` the sentences too."""
     first = prepared.breaches[0]
-    told: dict[str, Any] = {"hard_fail": {"rule": first.rule, "sentences": [breach.sentence for breach in prepared.breaches if breach.sentence is not None]}}
+    details: dict[str, Any] = {"hard_fail": {"rule": first.rule, "sentences": [breach.sentence for breach in prepared.breaches if breach.sentence is not None]}}
     if quote and prepared.generated.spans:
         sentences = prepared.generated.sentences
-        told["hard_fail"]["quoted"] = [sentences[index] for index in told["hard_fail"]["sentences"]]
-    return told
+        details["hard_fail"]["quoted"] = [sentences[index] for index in details["hard_fail"]["sentences"]]
+    return details
 
 
 def details_of(prepared: Prepared, asked: Asked, components: Components, settings: SummarySettings) -> dict[str, Any]:
     """The breakdown of a loss. Indices count from 0, in the order of the gold's lists and of the text."""
     matched = [index for index, entity in enumerate(components.entities) if entity.matched]
-    told: dict[str, Any] = {
+    details: dict[str, Any] = {
         "facts": {"support": _rounded(components.recalled), "sentences": _rounded(components.faithful)},
         "entities": {
             "matched": matched,
@@ -111,10 +111,10 @@ def details_of(prepared: Prepared, asked: Asked, components: Components, setting
         "pairs": len(asked.pairs),
     }
     if settings.evidence == "ids" or settings.quote:
-        told["evidence"] = _evidence(prepared, components, single=settings.looks_near)
+        details["evidence"] = _evidence(prepared, components, single=settings.looks_near)
     if settings.quote:
-        told["quoted"] = _quoted(prepared)
-    return told
+        details["quoted"] = _quoted(prepared)
+    return details
 
 
 def _evidence(prepared: Prepared, components: Components, *, single: bool) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class SummaryLossScorer:
             await self._engines.close()
 
     async def score(self, case: SummaryCase) -> Scorecard:
-        """Score one case. Raises `Unavailable` where an engine is down; and where the judge is, or `Shed`, both with the card that stands without it.
+        """Score one case. Raises `Unavailable` where an engine is down; and where the judge is, or `Shed`, both with the card as it is without the judge.
 
         `values`: loss, the components' losses and their parts, each in [0, 1], lower is better for what ends in `loss`; a hard fail has the loss
         alone. A case that cannot be scored has no value, and a failure of kind `input` that says why.

@@ -23,7 +23,7 @@ _ENDS = re.compile(rf"[{re.escape(_TERMINAL)}][{re.escape(_CLOSING)}]*$")
 _CLOSING_ONLY = re.compile(rf"[{re.escape(_CLOSING + _TERMINAL)}]+$")
 _BULLET = re.compile(r"(?:[-*+•◦▪‣–—·]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,5})[.)])\s+\S")
 _MARKER_ONLY = re.compile(r"(?:[-*+•◦▪‣·#]+|\(?(?:\d{1,3}|[a-zA-Z])[.)])$")
-#: A sentence hardly ever ends after these, whatever comes next.
+#: A sentence hardly ever ends after these.
 _NEVER_LAST = re.compile(
     r"(?:^|[\s(\[\"'“‘/])(?:pt|pts|dr|drs|mr|mrs|ms|messrs|prof|hon|rep|reps|sen|sens|gov|gen|col|lt|sgt|capt|rev|fr|st|mt|ft|vs|viz|cf|ca|approx|resp|fig|figs|eq|eqs"
     r"|ref|refs|vol|dx|hx|rx|sx|tx|fx|e\.g|i\.e|s/p|c/o|r/o|w/o)\.$",
@@ -126,7 +126,7 @@ def _boundaries(text: str, block: Span) -> list[int]:
 
 
 def _joined(text: str, before: Span, after: Span) -> bool:
-    """Whether two spans belong to the same sentence."""
+    """True if two spans belong to the same sentence."""
     gap = text[before.end : after.start]
     if _BREAK.search(gap):
         return False
@@ -158,14 +158,14 @@ def _joined(text: str, before: Span, after: Span) -> bool:
 
 
 def _is_silent(text: str, span: Span) -> bool:
-    """Whether a span is tags or a rule alone."""
+    """True if a span is tags or a rule alone."""
     if span.end - span.start > _SILENT_CHARS or text[span.start] not in "<|-=:+":
         return False
     return (_TAGS_ONLY.fullmatch(text, span.start, span.end) or _RULE.fullmatch(text, span.start, span.end)) is not None
 
 
 def _stands_alone(text: str, before: Span, after: Span) -> bool:
-    """Whether a line break ends what stands before it: after a heading, and between the rows of a table."""
+    """True if a line break ends the sentence before it: after a heading, and between the rows of a table."""
     begin = max(text.rfind("\n", before.start, before.end) + 1, before.start, before.end - BLOCK_CHARS)
     if _HEADING.match(text, begin, before.end):
         return True
@@ -175,7 +175,7 @@ def _stands_alone(text: str, before: Span, after: Span) -> bool:
 
 
 def _trimmed(text: str, start: int, end: int) -> Span | None:
-    """A span without the white space around it; None where nothing else is left."""
+    """A span without the white space around it; None if nothing else is left."""
     part = text[start:end]
     bare = part.strip()
     if not bare:

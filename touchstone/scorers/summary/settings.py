@@ -41,7 +41,7 @@ class Weights(Section):
 
 
 class Thresholds(Section):
-    """When an entity matches (`fuzzy`: the ratio lies above it; `context`: the cosine reaches it), when an outline point is covered."""
+    """When an entity matches (ratio above `fuzzy`, cosine of at least `context`), and when an outline point is covered."""
 
     fuzzy: Share = 0.90
     context: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] = 0.35
@@ -175,12 +175,12 @@ class SummarySettings(Section):
 
     @property
     def asks_judge(self) -> bool:
-        """Whether what is uncertain goes to a judge."""
+        """True if what is uncertain goes to a judge."""
         return self.support == "judge"
 
     @property
     def looks_near(self) -> bool:
-        """Whether sentences are compared with the units nearest to them."""
+        """True if sentences are compared with the units nearest to them."""
         return self.precision in {"nearest", "ratio"}
 
     @property
@@ -212,13 +212,13 @@ def fingerprint(settings: SummarySettings) -> dict[str, Any]:
     engines = settings.engines
     own = answering(engines)
     calibration = f"+{_digest(own.adapter / 'calibration.json')}" if own is not None and settings.supported_by == "calibrated" else ""
-    told = settings.model_dump(mode="json", exclude=set(SHOWN_ONLY | OF_JUDGE))
+    keys = settings.model_dump(mode="json", exclude=set(SHOWN_ONLY | OF_JUDGE))
     if settings.asks_judge:
         from touchstone.scorers.summary.judge_prompt import prompt
 
         bounds = settings.model_dump(mode="json", include=set(OF_JUDGE - {"judge"}))
-        told |= bounds | {"judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None}
-    return told | {
+        keys |= bounds | {"judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None}
+    return keys | {
         "support": settings.supported_by,
         "nli": identity(engines) + calibration,
         "embedder": _named(engines.embedder_model, engines.embedder_revision),

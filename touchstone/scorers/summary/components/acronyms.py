@@ -1,4 +1,4 @@
-"""Acronyms and what they stand for, where a text gives both: "World Health Organization (WHO)", or a name whose initials they are."""
+"""Acronyms and their expansions, where a text gives both: "World Health Organization (WHO)", or a name with these initials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BREAK = re.compile(r"[.;:!?()\n]")
 LONG_CHARS, TEXT_CHARS_MAX = 160, 2_000_000
 #: Other forms of one entity that are sought.
 FORMS_MAX = 8
-#: From so many letters on a name in small letters may be found by its initials alone: shorter ones fit by chance.
+#: Initials of at least so many letters may match a name in small letters; shorter ones fit by chance.
 LOWER_LETTERS_MIN = 4
 
 
@@ -64,10 +64,10 @@ def expansions(entities: Sequence[str], texts: Iterable[str]) -> dict[str, list[
 def _initials(name: str) -> Iterator[list[str]]:
     """The capitals that a name of several words may be shortened to: with small words and without."""
     words = _WORD.findall(name)[:12]
-    telling = [word for word in words if word.casefold() not in _SMALL]
-    if len(telling) > 1:
-        yield [word[0].upper() for word in telling]
-    if 1 < len(words) != len(telling):
+    content = [word for word in words if word.casefold() not in _SMALL]
+    if len(content) > 1:
+        yield [word[0].upper() for word in content]
+    if 1 < len(words) != len(content):
         yield [word[0].upper() for word in words]
 
 
@@ -98,7 +98,7 @@ def _ending_of(text: str, letters: str) -> str | None:
 
 
 def _is_all(entity: str, letters: str, name: str) -> bool:
-    """Whether an entity is a name with its acronym, in either order, and nothing else."""
+    """True if an entity is a name with its acronym, in either order, and nothing else."""
     return {word.group() for word in _WORD.finditer(entity)} <= {word.group() for form in (letters, name) for word in _WORD.finditer(form)}
 
 

@@ -20,7 +20,7 @@ _WORD = re.compile(rf"[{_IDEOGRAPH}]|[^\W{_IDEOGRAPH}]+(?:(?!['’]s\b)[.,'’&+
 MENTIONS_MAX = 6
 #: Words of an entity beyond which it is a sentence, not a name; it is still compared, by its own count only.
 LONG_WORDS = 30
-#: Beyond these it is sought word for word: every run of so many words of a text is more than memory holds, for each length anew.
+#: A longer entity is sought word for word: holding every run of that many words would take too much memory.
 FUZZY_WORDS_MAX = 60
 
 #: Before a name these do not matter. Those of the second set are also words of other names (General Motors): they go only before two words or more.
@@ -164,7 +164,7 @@ def _alike(wanted: str, text: Words, size: int, threshold: float) -> Iterator[Me
 
 
 def _same_marks(entity: str, span: str) -> bool:
-    """Whether numbers, the letters at them and acronyms are the same."""
+    """True if numbers, the letters at them and acronyms are the same."""
     one, other = (_plain_digits(unicodedata.normalize("NFKC", text)) for text in (entity, span))
     if [number.replace(",", "") for number in _NUMBER.findall(one)] != [number.replace(",", "") for number in _NUMBER.findall(other)]:
         return False
@@ -175,7 +175,7 @@ def _same_marks(entity: str, span: str) -> bool:
 
 
 def _same_letters(entity: str, span: str) -> bool:
-    """Whether letters that stand alone are the same, word by word: hepatitis B is not hepatitis C. Where the words are not as many, only the last is asked."""
+    """True if single letters are the same, word by word: hepatitis B is not hepatitis C. With unequal word counts only the last word is compared."""
     mine, theirs = ([folded for match in _WORD.finditer(text) if (folded := _folded_at(text, *match.span()))] for text in (entity, span))
     if len(mine) != len(theirs):
         return len(mine[-1]) > 1 or "".join(theirs).endswith("".join(mine[-2:]))
@@ -183,7 +183,7 @@ def _same_letters(entity: str, span: str) -> bool:
 
 
 def _same_acronyms(entity: str, span: str) -> bool:
-    """Whether the entity's acronyms stand in the span in capitals, and no small word of the entity is an acronym there."""
+    """True if the entity's acronyms are in the span in capitals, and no small word of the entity is an acronym there."""
     mine, theirs = ([match.group() for match in _WORD.finditer(text)] for text in (entity, span))
     lettered = [word for word in mine if word[0].isalpha()]
     # "JOHN SMITH" is written loud; "US FDA" and "AB-1234" are not.
@@ -194,7 +194,7 @@ def _same_acronyms(entity: str, span: str) -> bool:
 
 
 def _in_capitals(words: Sequence[str]) -> set[str]:
-    """What stands in capitals: words, the letters before digits (AB1234), and initials in a row (J. R.)."""
+    """Everything in capitals: words, letters before digits (AB1234), initials in a row (J. R.)."""
     found = {word.replace(".", "") for word in words if not word.islower()}
     found |= {match.group() for word in words if (match := _CAPITALS.match(word))}
     beside = [first + second for first, second in pairwise(words) if (first + second).isupper()]

@@ -58,7 +58,7 @@ def mean(values: Vector) -> float:
 
 
 def f_beta(precision: float, recall: float, beta: float = 1.0) -> float:
-    """The weighted harmonic mean; recall counts `beta` times as much as precision. 0 where one of them is 0."""
+    """The weighted harmonic mean; recall counts `beta` times as much as precision. 0 if one of them is 0."""
     if precision <= 0 or recall <= 0:
         return 0.0
     return (1 + beta**2) * precision * recall / (beta**2 * precision + recall)

@@ -23,7 +23,7 @@ def places(support: Matrix, closeness: Matrix | None = None) -> list[int]:
     return [int(np.argmax(row >= row.max() - TIE)) for row in likeness]
 
 
-#: Windows whose support lies this close to the best are equally good evidence; the shortest and earliest of them is named. A longer window around the
+#: Windows whose support is this close to the best are equally good evidence; the shortest and earliest of them is named. A longer window around the
 #: relevant sentence supports as much, and rounding on another device changes no name.
 WINDOW_TIE = 0.01
 

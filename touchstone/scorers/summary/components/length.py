@@ -19,7 +19,7 @@ def get_target_summary_length(input_tokens: int, compression: Compression | None
 
 
 #: Support from which on a sentence counts with its whole length; below it, in proportion. An honest rewording has it as a rule, an invention has not.
-#: A sentence in conflict has none, whatever its words.
+#: A sentence in conflict has none.
 COUNTS_FROM = 0.5
 
 
@@ -34,12 +34,12 @@ def length_loss(tokens: int, target: int, unborne: float = 0.0) -> float:
 
 
 def unborne_tokens(tokens: Sequence[int], support: Sequence[float]) -> float:
-    """How many tokens are of sentences that the gold does not bear: all of one without support, none of one with `COUNTS_FROM`; one entry per sentence."""
+    """Tokens in sentences that the gold does not support: all of a sentence without support, none of one with `COUNTS_FROM`. One entry per sentence."""
     return sum(count * (1.0 - min(1.0, max(0.0, borne) / COUNTS_FROM)) for count, borne in zip(tokens, support, strict=True))
 
 
 def same_tokenizer(named: str | None, model: str) -> bool:
-    """Whether the gold's tokenizer is the embedder's, or is not named; the place of a model and its digest do not count."""
+    """True if the gold's tokenizer is the embedder's, or is not named; the place of a model and its digest do not count."""
     return named is None or _bare(named) == _bare(model)
 
 

@@ -29,11 +29,11 @@ class Block:
     numbers: NDArray[np.int64]
 
     def entailment(self, probabilities: Floats) -> Matrix:
-        """e(premise, hypothesis), 0 where it was not asked."""
+        """e(premise, hypothesis), 0 if it was not asked."""
         return self._column(probabilities, ENTAILMENT)
 
     def contradiction(self, probabilities: Floats) -> Matrix:
-        """c(premise, hypothesis), 0 where it was not asked."""
+        """c(premise, hypothesis), 0 if it was not asked."""
         return self._column(probabilities, CONTRADICTION)
 
     def _column(self, probabilities: Floats, column: int) -> Matrix:

@@ -1,4 +1,4 @@
-"""What the judge said of a case, and what the loss makes of it: support of what was judged is 1 or 0, and conflicts are added and withdrawn."""
+"""The judge's rulings on a case: what was judged has a support of 1 or 0, and conflicts are added and withdrawn."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from touchstone.scorers.summary.conflicts.conflict import DISPUTED, JUDGED, UNSU
 if TYPE_CHECKING:
     from touchstone.scorers.summary.vectors import Matrix, Vector
 
-#: How a judge rules on a statement.
+#: A verdict on one statement.
 Word = Literal["supported", "contradicted", "absent"]
 
 
 class Ruling(NamedTuple):
-    """A verdict. `evidence`: (place, index) of the statement that decides; a fact's place is `sentence`. None where the judge named none that there is."""
+    """A verdict. `evidence`: (place, index) of the deciding statement (for a fact, the place is `sentence`); None if the judge named no existing one."""
 
     word: Word
     evidence: tuple[str, int] | None = None
 
 
 class RevisedConflicts(NamedTuple):
-    """Conflicts after the judge, by sentence, and those that it did not let stand."""
+    """Conflicts after the judge, by sentence, and those that it withdrew."""
 
     conflicts: list[Conflict]
     withdrawn: list[Conflict]
@@ -33,7 +33,7 @@ class RevisedConflicts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rulings:
-    """The judge's word on facts and sentences, by index; without any, everything stays as the models have it."""
+    """The judge's rulings on facts and sentences, by index. Without any, the models decide."""
 
     facts: Mapping[int, Ruling] = field(default_factory=dict)
     sentences: Mapping[int, Ruling] = field(default_factory=dict)
@@ -42,12 +42,12 @@ class Rulings:
         return bool(self.facts or self.sentences)
 
     def still_wrong(self, wrong: Mapping[int, set[int]]) -> dict[int, set[int]]:
-        """Which sentences state which facts wrongly, without those that the judge holds otherwise."""
-        cleared = {index for index, said in self.sentences.items() if said.word != "contradicted"}
+        """The sentences that state each fact wrongly, without those that the judge does not find contradicted."""
+        cleared = {index for index, ruling in self.sentences.items() if ruling.word != "contradicted"}
         return {fact: kept for fact, sentences in wrong.items() if (kept := sentences - cleared)}
 
     def over_facts(self, support: Vector) -> Vector:
-        """The support of facts: 1 where the judge finds one in the summary, 0 where not."""
+        """The support of facts: 1 if the judge finds one in the summary, else 0."""
         return _over(support, self.facts)
 
     def over_sentences(self, support: Vector) -> Vector:
@@ -63,8 +63,8 @@ class Rulings:
         kept: list[Conflict] = []
         withdrawn: list[Conflict] = []
         for conflict in found:
-            said = self.sentences.get(conflict.sentence)
-            if said is None or said.word == ("contradicted" if conflict.is_conflict else "absent"):
+            ruling = self.sentences.get(conflict.sentence)
+            if ruling is None or ruling.word == ("contradicted" if conflict.is_conflict else "absent"):
                 kept.append(conflict)
                 continue
             withdrawn.append(conflict)
@@ -75,38 +75,38 @@ class Rulings:
         return RevisedConflicts(sorted(kept, key=lambda one: one.sentence), withdrawn)
 
     def _of_sentences(self, kept: Sequence[Conflict], units: Sequence[Unit]) -> list[Conflict]:
-        """Sentences that the judge finds contradicted or absent, and nobody else did."""
-        known = {(conflict.sentence, conflict.is_conflict) for conflict in kept if conflict.rule != DISPUTED}
+        """Conflicts for sentences that only the judge finds contradicted or absent."""
+        already = {(conflict.sentence, conflict.is_conflict) for conflict in kept if conflict.rule != DISPUTED}
         places: dict[tuple[str, int], Unit] = {(unit.place, unit.index): unit for unit in units}
         found = []
-        for index, said in self.sentences.items():
-            if said.word == "contradicted" and (index, True) not in known:
-                found.append(Conflict(JUDGED, index, places.get(said.evidence) if said.evidence else None))
-            elif said.word == "absent" and (index, False) not in known:
+        for index, ruling in self.sentences.items():
+            if ruling.word == "contradicted" and (index, True) not in already:
+                found.append(Conflict(JUDGED, index, places.get(ruling.evidence) if ruling.evidence else None))
+            elif ruling.word == "absent" and (index, False) not in already:
                 found.append(Conflict(UNSUPPORTED, index))
         return found
 
     def _of_facts(self, kept: Sequence[Conflict], units: Sequence[Unit], to_facts: Matrix) -> list[Conflict]:
-        """Facts that the judge finds contradicted, at the sentence that it names, else at the one nearest to the fact; one conflict a sentence is enough."""
-        known = {conflict.sentence for conflict in kept if conflict.is_conflict}
+        """Conflicts for facts that the judge finds contradicted: at the sentence that it names, else at the one nearest to the fact; one a sentence."""
+        already = {conflict.sentence for conflict in kept if conflict.is_conflict}
         found: dict[int, Conflict] = {}
         facts = {unit.index: unit for unit in units if unit.place == "fact"}
-        for index, said in self.facts.items():
-            if said.word == "contradicted" and to_facts.size:
-                sentence = said.evidence[1] if said.evidence else int(to_facts[:, index].argmax())
-                if sentence not in known:
+        for index, ruling in self.facts.items():
+            if ruling.word == "contradicted" and to_facts.size:
+                sentence = ruling.evidence[1] if ruling.evidence else int(to_facts[:, index].argmax())
+                if sentence not in already:
                     found.setdefault(sentence, Conflict(JUDGED, sentence, facts.get(index)))
         return list(found.values())
 
 
-#: What there is without a judge.
+#: Without a judge.
 NO_RULINGS = Rulings()
 
 
-def _over(support: Vector, said: Mapping[int, Ruling]) -> Vector:
-    if not said:
+def _over(support: Vector, rulings: Mapping[int, Ruling]) -> Vector:
+    if not rulings:
         return support
     ruled = support.copy()
-    for index, one in said.items():
-        ruled[index] = float(one.word == "supported")
+    for index, ruling in rulings.items():
+        ruled[index] = float(ruling.word == "supported")
     return np.asarray(ruled, dtype=np.float64)

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 
 def cosine(one: NDArray[np.float32], other: NDArray[np.float32]) -> float:
-    """The cosine of two vectors, within [−1, 1]; 0 where one has no length."""
+    """The cosine of two vectors, within [−1, 1]; 0 if one has no length."""
     length = float(np.linalg.norm(one)) * float(np.linalg.norm(other))
     return min(1.0, max(-1.0, float(np.dot(one, other)) / length)) if length else 0.0
 

@@ -39,7 +39,7 @@ class Calibration:
 
     @property
     def needs_vectors(self) -> bool:
-        """Whether both texts' embeddings are needed."""
+        """True if both texts' embeddings are needed."""
         return "cosine" in self.features
 
     def support(self, entailment: ArrayLike, contradiction: ArrayLike, containment: ArrayLike, cosine: ArrayLike = 0.0) -> NDArray[np.float64]:
@@ -48,14 +48,14 @@ class Calibration:
 
         e = np.asarray(entailment, dtype=np.float64)
         inner = np.clip(e, EDGE, 1 - EDGE)
-        known = {
+        by_name = {
             "entailment": e,
             "entailment_logit": np.log(inner / (1 - inner)),
             "contradiction": np.asarray(contradiction, dtype=np.float64),
             "containment": np.asarray(containment, dtype=np.float64),
             "cosine": np.asarray(cosine, dtype=np.float64),
         }
-        z = sum((weight * known[name] for name, weight in zip(self.features, self.weights, strict=True)), start=np.float64(self.bias))
+        z = sum((weight * by_name[name] for name, weight in zip(self.features, self.weights, strict=True)), start=np.float64(self.bias))
         return np.asarray(np.clip(z, 0, 1) if self.link == "identity" else 1 / (1 + np.exp(-np.clip(z, -60, 60))), dtype=np.float64)
 
 
@@ -80,7 +80,7 @@ def calibration_for(settings: SummarySettings) -> Calibration | None:
 
 
 def own_calibration(engines: EngineSettings) -> Calibration | None:
-    """The calibration that lies beside the answering model; None where that is none of Touchstone's own. Raises `ConfigError` where it cannot be read."""
+    """The calibration beside the answering model; None for models that are not Touchstone's. Raises `ConfigError` if it cannot be read."""
     from touchstone.scorers.engines.catalogue import answering
 
     own = answering(engines)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibration: Calibration | None) -> Matrix:
-    """Support of each hypothesis (row) by each premise (column): entailment, or the calibrated combination; 0 where it was not asked."""
+    """Support of each hypothesis (row) by each premise (column): entailment, or the calibrated combination; 0 if it was not asked."""
     entailment = block.entailment(probabilities)
     if calibration is None or not entailment.size:
         return entailment
@@ -39,7 +39,7 @@ def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibratio
 
 
 def without_wrong(support: Matrix, windows: Sequence[Window], wrong: Mapping[int, set[int]]) -> Matrix:
-    """Support of facts (rows) by windows (columns), 0 where a window holds a sentence that states the fact wrongly: words would say that it is there."""
+    """Support of facts (rows) by windows (columns), 0 if a window holds a sentence that states the fact wrongly: words would say that it is there."""
     kept = support.copy()
     for fact, sentences in wrong.items():
         for column, window in enumerate(windows):
@@ -50,7 +50,7 @@ def without_wrong(support: Matrix, windows: Sequence[Window], wrong: Mapping[int
 
 @dataclass(slots=True)
 class EntityMatch:
-    """One entity. `ratio`: of its best mention, None where there is none; `context`: the best cosine, None where none was needed."""
+    """One entity. `ratio`: of its best mention, None if there is none; `context`: the best cosine, None where none was needed."""
 
     ratio: float | None
     context: float | None
@@ -212,6 +212,6 @@ def _all_conflicts(asked: Asked, support: Matrix, entailment: Matrix, contradict
         return []
     columns = {text: column for column, text in enumerate(asked.sentences.premises)}
     chosen = [columns[unit.text] for unit in asked.statements]
-    said = conflicts.by_model(facts.best(support), facts.best(entailment), contradiction[:, chosen], asked.statements, asked.about, settings.conflicts)
-    known = conflicts.sentences_of(asked.conflicts)
-    return sorted([*asked.conflicts, *(one for one in said if one.sentence not in known)], key=lambda one: one.sentence)
+    by_model = conflicts.by_model(facts.best(support), facts.best(entailment), contradiction[:, chosen], asked.statements, asked.about, settings.conflicts)
+    already = conflicts.sentences_of(asked.conflicts)
+    return sorted([*asked.conflicts, *(one for one in by_model if one.sentence not in already)], key=lambda one: one.sentence)

@@ -37,7 +37,7 @@ class Conflict:
 
     @property
     def is_conflict(self) -> bool:
-        """Whether the gold says otherwise; an unsupported sentence is merely not in it, and of a disputed one a judge says that it is right."""
+        """True if the gold says otherwise; an unsupported sentence is merely not in it, and of a disputed one a judge says that it is right."""
         return self.rule not in {UNSUPPORTED, DISPUTED}
 
 

@@ -1,4 +1,4 @@
-"""What a sentence of a summary may get wrong about the units of the gold that it is about: the common currency of the rules that look for it."""
+"""A difference between a sentence of a summary and the units of the gold that it is about: the result type of all rules."""
 
 from __future__ import annotations
 

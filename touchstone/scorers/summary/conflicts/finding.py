@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.settings import Conflicts
     from touchstone.scorers.summary.vectors import Matrix, Vector
 
-#: A sentence that some unit bears more than this is not in conflict, whatever the nearest one says.
+#: A sentence that some unit supports more than this is not in conflict, even if the nearest one contradicts it.
 BORNE_MAX = 0.3
 
 
@@ -40,16 +40,16 @@ def by_rule(sentences: Sequence[str], units: Sequence[Unit], cosines: Matrix, se
             continue
         # Further units contradict nothing, but what one of them states is no wrong value.
         order = nearest(cosines[index], value_differences.UNITS_MAX, -1.0)
-        for said in _differences(sentence, [units[place].text for place in order], settings, len(about)):
-            conflict = Conflict(said.rule, index, units[order[said.unit]], said.here, said.there, said.clinical)
-            found.setdefault((index, said.rule, said.here), conflict)
+        for difference in _differences(sentence, [units[place].text for place in order], settings, len(about)):
+            conflict = Conflict(difference.rule, index, units[order[difference.unit]], difference.here, difference.there, difference.clinical)
+            found.setdefault((index, difference.rule, difference.here), conflict)
     return list(found.values())
 
 
 def _differences(sentence: str, texts: Sequence[str], settings: Conflicts, near: int = 1) -> list[Difference]:
-    """What both kinds of rules say of one sentence; it is compared with the first `near` texts."""
-    said = value_differences.find(sentence, texts, near) if settings.values else []
-    return [*said, *(wording_differences.find(sentence, texts[:near]) if settings.wording else [])]
+    """Differences that both kinds of rules find in one sentence, compared with the first `near` texts."""
+    difference = value_differences.find(sentence, texts, near) if settings.values else []
+    return [*difference, *(wording_differences.find(sentence, texts[:near]) if settings.wording else [])]
 
 
 def facts_in_conflict(
@@ -67,7 +67,7 @@ def facts_in_conflict(
             wrong.setdefault(conflict.unit.index, set()).add(conflict.sentence)
     for sentence, here in places.items():
         for fact in np.flatnonzero(cosines[sentence] >= settings.cosine_min).tolist():
-            if any(said.here in here for said in _differences(sentences[sentence], [facts[fact]], settings)):
+            if any(difference.here in here for difference in _differences(sentences[sentence], [facts[fact]], settings)):
                 wrong.setdefault(fact, set()).add(sentence)
     return wrong
 
@@ -75,7 +75,7 @@ def facts_in_conflict(
 def by_model(support: Vector, entailment: Vector, contradiction: Matrix, units: Sequence[Unit], cosines: Matrix, settings: Conflicts) -> list[Conflict]:
     """Sentences that their nearest unit contradicts and none entails, and those that nothing supports.
 
-    `support`, `entailment`: of each sentence by its best unit; `contradiction`, `cosines`: one row per sentence, one column per unit (0 where not asked).
+    `support`, `entailment`: of each sentence by its best unit; `contradiction`, `cosines`: one row per sentence, one column per unit (0 if not asked).
     """
     found = []
     for index, borne in enumerate(entailment):

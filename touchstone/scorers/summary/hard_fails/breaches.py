@@ -21,7 +21,7 @@ FINDINGS_MAX = 20
 
 
 class Breach(NamedTuple):
-    """A hard fail. `sentence`: its index, None where the rule concerns the whole text."""
+    """A hard fail. `sentence`: its index, None if the rule concerns the whole text."""
 
     rule: str
     sentence: int | None = None

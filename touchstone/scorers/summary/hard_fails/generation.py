@@ -1,4 +1,4 @@
-"""The text of a generation: what stands in its code fence or inside its JSON."""
+"""The text of a generation: the content of its code fence or of its JSON."""
 
 import json
 import re

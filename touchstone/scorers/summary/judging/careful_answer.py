@@ -1,4 +1,4 @@
-"""What a person who has read the samples says of their facts and sentences: for a scripted judge, so that `support: judge` can be tried without a key."""
+"""Answers of a careful reader about the samples, for a scripted judge: `support: judge` can be tried without a key."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _PARTS: Final = {"F": "facts", "S": "sentences"}
 Read = Mapping[str, Mapping[Word, list[int]]]
 
 
-def careful_answer(said: str) -> Mapping[str, Any]:
+def careful_answer(request: str) -> Mapping[str, Any]:
     """The answer to the user's part of a request about a sample, in the form of the verdict. Raises `ValueError` for a summary that is no sample."""
-    blocks = blocks_of(said)
+    blocks = blocks_of(request)
     shown = " ".join(_LINE.findall(blocks["summary"]))
     name = _samples().get(shown)
     if name is None:

@@ -57,7 +57,7 @@ class Judgement:
         return tuple(found)
 
     def details(self, components: Components) -> dict[str, Any]:
-        """For programs: what was asked and answered, by index from 0, what differs from the models' word, and what it has cost."""
+        """For programs: questions and answers by index from 0, where the judge differs from the models, and the cost."""
         parts, rulings = self.parts, self.rulings
         return judge_details(self.outcome) | {
             "asked": {"facts": len(parts.facts), "sentences": len(parts.sentences)},
@@ -73,7 +73,7 @@ class Judgement:
         }
 
     def origins(self, components: Components) -> dict[str, dict[str, int]]:
-        """Of recall and precision, how many facts and sentences have the judge's word, and how many the models'."""
+        """For recall and precision: how many facts and sentences the judge decided, and how many the models."""
         counts = {
             "recall": (len(self.rulings.facts), len(components.recalled)),
             "precision": (len(self.rulings.sentences), len(components.faithful)),

@@ -1,4 +1,4 @@
-"""What the judge is shown of a case, and what its answer means: statements by id, one a line, so that none can pose as another."""
+"""A case as the judge sees it, and its answer: statements by id, one a line, so that none can pose as another."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ NOTHING: Final = "(none)"
 #: Letter of an id → the place of the statement.
 PLACES: Final = {"F": "fact", "N": "gold", "T": "source", "S": "sentence"}
 _ID: Final = re.compile(r"(?<!\w)([FNTS])(\d{1,5})(?!\w)")
-#: An id is a letter and a number of a few digits: with the line's other marks so many characters.
+#: Characters of an id ("F12") with the line's other marks.
 _LINE_CHARS: Final = 8
 
 
 def fields_of(parts: Uncertain, prepared: Prepared, asked: Asked, source_chars_max: int) -> dict[str, str]:
-    """The fields of the prompt. Ids count from 1; the numbers of what is left out of the source are left out, too."""
+    """The fields of the prompt. Ids count from 1; source sentences that are left out keep their numbers."""
     summary = prepared.datum.summary
     return {
         "facts": _lines("F", enumerate(summary.key_facts)),
@@ -35,7 +35,7 @@ def fields_of(parts: Uncertain, prepared: Prepared, asked: Asked, source_chars_m
 
 
 def source_shown(prepared: Prepared, source_chars_max: int) -> bool:
-    """Whether the source is shown whole."""
+    """True if the source is shown whole."""
     return sum(len(sentence) + _LINE_CHARS for sentence in prepared.source.sentences) <= source_chars_max
 
 
@@ -57,12 +57,12 @@ def _source(parts: Uncertain, prepared: Prepared, asked: Asked, source_chars_max
 
 
 def _lines(letter: str, statements: Iterable[tuple[int, str]]) -> str:
-    """A statement a line: blanks and line ends inside one become single blanks, or it could begin a line with an id of its own making."""
+    """One statement a line. Line ends inside a statement become blanks; otherwise it could begin a line with a forged id."""
     return "\n".join(f"{letter}{index + 1}: {' '.join(text.split())}" for index, text in statements)
 
 
 def rulings_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared) -> Rulings:
-    """The answer by index. What was not asked is passed over; of a statement that is answered twice the last verdict counts."""
+    """The answer by index. Ids that were not asked are ignored; for an id that is answered twice the last verdict counts."""
     asked = {"F": frozenset(parts.facts), "S": frozenset(parts.sentences)}
     found: dict[str, dict[int, Ruling]] = {"F": {}, "S": {}}
     counts = {
@@ -81,7 +81,7 @@ def rulings_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared) 
 
 
 def _evidence(text: str, letters: str, counts: Mapping[str, int]) -> tuple[Any, int] | None:
-    """The first statement that is named and that there is."""
+    """The first id in the text that names an existing statement."""
     for letter, digits in _ID.findall(text.upper()):
         if letter in letters and 0 < int(digits) <= counts[letter]:
             return PLACES[letter], int(digits) - 1

@@ -1,4 +1,4 @@
-"""Which facts and sentences of a case are uncertain after the models: what a judge is asked, the most uncertain first where there are too many."""
+"""Facts and sentences that are uncertain after the models, for the judge; of too many, the most uncertain."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Uncertain:
 
 
 def uncertain(components: Components, asked: Asked, settings: SummarySettings) -> Uncertain:
-    """Facts whose support lies in the band, or that a conflict is about; sentences with a finding, or with a support in the band."""
+    """Facts with a support in the band or a conflict about them; sentences with a finding or a support in the band."""
     low, high = settings.judge_band_low, settings.judge_band_high
     recalled = components.recalled
     sentences = facts.best(components.sentence_support)
@@ -57,7 +57,7 @@ def uncertain(components: Components, asked: Asked, settings: SummarySettings) -
 
 
 def _most(wanted: Sequence[int], support: Vector | Sequence[float], count: int, first: Sequence[Collection[int]]) -> tuple[int, ...]:
-    """The `count` that are asked: those of the collections in `first`, then those nearest to a half."""
+    """At most `count` of the wanted ones: members of the collections in `first`, then those with a support nearest to a half."""
     if len(wanted) <= count:
         return tuple(wanted)
     order = sorted(wanted, key=lambda index: (*(index not in group for group in first), abs(float(support[index]) - 0.5), index))

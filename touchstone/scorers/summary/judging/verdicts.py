@@ -1,4 +1,4 @@
-"""The form of the judge's answer: for each statement that was asked, its evidence, and whether it is supported, contradicted or absent."""
+"""The form of the judge's answer: evidence and verdict for each statement."""
 
 from __future__ import annotations
 

@@ -7,11 +7,11 @@ from touchstone.scorers.summary.conflicts.values.value import Value
 
 #: Something else is counted: people, not refugees. A noun may be a synonym, so it is a hint only.
 OTHER_NOUN = -1.0
-#: Two counts so many times apart are hardly of the same thing, unless the sentence is a copy: a slip of the pen is one zero.
+#: Two counts that differ by such a factor are hardly of the same thing, unless the sentence is a copy; a typo adds one zero.
 APART, FAR_APART = 15.0, -3.0
-#: A number without a unit and one with: what the first is of is a guess.
+#: Penalty for comparing a number without a unit to one with a unit.
 UNITLESS = -1.0
-#: Stems that must be near both of two bare scores: 3-2 is of one match, 1-0 of another.
+#: Shared stems that two bare scores need: 3-2 belongs to one match, 1-0 to another.
 SCORES_NEAR = 2
 #: The value looks like the other one mistyped.
 SLIP = 0.75
@@ -48,7 +48,7 @@ def _apart(mine: Value, its: Value) -> bool:
 
 
 def _slip(mine: Value, its: Value) -> bool:
-    """Whether one looks like the other one mistyped: a date but for one part; digits exchanged, one changed, added or lost, or a zero more."""
+    """True if one looks like the other one mistyped: a date but for one part; digits exchanged, one changed, added or lost, or a zero more."""
     if any(one.parts_alike(other) for one in mine.whens for other in its.whens):
         return True
     if not mine.figures or not its.figures or not mine.figures[0] or not its.figures[0]:
@@ -63,5 +63,5 @@ def _slip(mine: Value, its: Value) -> bool:
 
 
 def nearness(index: int) -> float:
-    """What it adds to the sureness that a unit is the nearest, or the next."""
+    """Bonus for the nearest unit and the next."""
     return (0.5, 0.25)[index] if index < 2 else 0.0

@@ -1,4 +1,4 @@
-"""What follows from stated values: how long from two dates, how much more, what a dose makes in a day."""
+"""Values that follow from stated ones: the span between two dates, a difference, a daily dose."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, pairwise
 
 from touchstone.scorers.summary.conflicts.values.clocks import MINUTES_A_DAY, ROUNDED_MINUTES
-from touchstone.scorers.summary.conflicts.values.surroundings import Placed, Reading
+from touchstone.scorers.summary.conflicts.values.surroundings import Placed, TextValues
 from touchstone.scorers.summary.conflicts.values.units import DAY_S, YEAR_DAYS
 from touchstone.scorers.summary.conflicts.values.value import LARGE, Value, last_place
 
@@ -22,9 +22,9 @@ _CUES_WRITTEN = """
     growth grown grew fell shrunk extra both between above below beyond past than remained remain survived spared unhurt unharmed stayed staying
 """
 _CUES = frozenset(_CUES_WRITTEN.split())
-#: Words beside a unit's value by which another one may be told from it: "60, 15 more than last year".
+#: Words beside a unit's value from which another value follows: "60, 15 more than last year".
 _MORE = frozenset({"more", "fewer", "less", "longer", "shorter", "older", "younger", "higher", "lower", "another", "extra", "additional"})
-#: Words that say so of a sum wherever they stand.
+#: Words that announce a sum anywhere in the sentence.
 _WHOLES = frozenset({"total", "altogether", "combined", "together", "all", "overall", "sum"})
 #: How often one of these periods holds another: a price a month and a price a year.
 _RATES = frozenset({12.0, 52.0, 365.0, 7.0, 24.0, 60.0, 30.0, 4.0, 2.0, 3.0})
@@ -33,8 +33,8 @@ _RATE_WORDS = frozenset(
 )
 
 
-def follows(placed: Placed, stated: Reading, read: Sequence[Reading], *, cued: bool = False) -> bool:
-    """Whether the value can be worked out from values of the units (and of the sentence itself). `cued`: and words beside it say that it was."""
+def follows(placed: Placed, stated: TextValues, read: Sequence[TextValues], *, cued: bool = False) -> bool:
+    """True if the value can be worked out from values of the units (and of the sentence itself). `cued`: and words beside it say that it was."""
     value = placed.value
     round_sum = value.kind == "number" and value.figures[0] >= LARGE and any(_is_whole(value, unit) for unit in read)
     if (
@@ -46,10 +46,10 @@ def follows(placed: Placed, stated: Reading, read: Sequence[Reading], *, cued: b
     ):
         return False
     texts = [[one.value for one in unit.values if one.value is not value] for unit in (stated, *read)]
-    known = [one for text in texts for one in text]
+    others = [one for text in texts for one in text]
     if value.kind in {"date", "clock"}:
-        return _is_later(value, known)
-    if value.kind in {"duration", "age"} and _between(value, known):
+        return _is_later(value, others)
+    if value.kind in {"duration", "age"} and _between(value, others):
         return True
     if value.kind == "percentage" and any(_is_ratio(value, text) for text in texts):
         return True
@@ -62,8 +62,8 @@ def follows(placed: Placed, stated: Reading, read: Sequence[Reading], *, cued: b
     return _is_added(placed, stated, texts, read)
 
 
-def _is_counted(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
-    """Whether a count is what is left, all that a unit counts, or a stated share of a stated count."""
+def _is_counted(placed: Placed, stated: TextValues, read: Sequence[TextValues]) -> bool:
+    """True if a count is what is left, all that a unit counts, or a stated share of a stated count."""
     value = placed.value
     if _is_rest(placed, stated, read):
         return True
@@ -71,53 +71,53 @@ def _is_counted(placed: Placed, stated: Reading, read: Sequence[Reading]) -> boo
 
 
 def _opposed(placed: Placed) -> bool:
-    """Whether a count is half of a score or of a vote: "three votes to none"."""
+    """True if a count is half of a score or of a vote: "three votes to none"."""
     return bool(placed.value.mate) or bool({"to", "against", "versus"} & set(placed.right))
 
 
-def _is_added(placed: Placed, stated: Reading, texts: Sequence[Sequence[Value]], read: Sequence[Reading]) -> bool:
-    """Whether a value is the sum or the difference of two that are stated, and words or its many figures show that it is meant as one."""
+def _is_added(placed: Placed, stated: TextValues, texts: Sequence[Sequence[Value]], read: Sequence[TextValues]) -> bool:
+    """True if a value is the sum or the difference of two that are stated, and words or its many figures show that it is meant as one."""
     value = placed.value
     if any(one.beside & _MORE and _is_sum(value, text) for unit, text in zip(read, texts[1:], strict=True) for one in unit.values):
         return True
     if value.kind == "number" and _opposed(placed):
         return False
-    known = [one for text in texts for one in text]
-    if any(_is_sum(value, text) for text in (texts if value.is_telling else ())):
+    others = [one for text in texts for one in text]
+    if any(_is_sum(value, text) for text in (texts if value.is_distinctive else ())):
         return True
-    together = [_alike(value, known)] if value.kind == "number" else [known]
+    together = [_alike(value, others)] if value.kind == "number" else [others]
     if placed.beside & _CUES:
         return any(_is_sum(value, text) for text in together)
     return bool(stated.words & _WHOLES) and any(_is_sum(value, text, differences=False) for text in together)
 
 
-def _alike(value: Value, known: Sequence[Value]) -> list[Value]:
+def _alike(value: Value, others: Sequence[Value]) -> list[Value]:
     """Those that count the same as the value does, or do not say what they count."""
-    return [one for one in known if one.label or not one.heads or not value.heads or one.heads & value.heads]
+    return [one for one in others if one.label or not one.heads or not value.heads or one.heads & value.heads]
 
 
-def _days(known: Sequence[Value]) -> list[int]:
-    found = {day for one in known for day in (when.ordinal_day() for when in one.whens[:1]) if day is not None}
+def _days(others: Sequence[Value]) -> list[int]:
+    found = {day for one in others for day in (when.ordinal_day() for when in one.whens[:1]) if day is not None}
     return sorted(found)[:_VALUES_MAX]
 
 
-def _years(known: Sequence[Value]) -> list[int]:
-    return sorted({when.years[0] for one in known for when in one.whens[:1] if when.years and when.years[0] == when.years[1]})[:_VALUES_MAX]
+def _years(others: Sequence[Value]) -> list[int]:
+    return sorted({when.years[0] for one in others for when in one.whens[:1] if when.years and when.years[0] == when.years[1]})[:_VALUES_MAX]
 
 
-def _spans(known: Sequence[Value]) -> list[float]:
-    return sorted({one.readings[0][1] for one in known if one.kind == "duration" and one.readings})[:_VALUES_MAX]
+def _spans(others: Sequence[Value]) -> list[float]:
+    return sorted({one.readings[0][1] for one in others if one.kind == "duration" and one.readings})[:_VALUES_MAX]
 
 
-def _clocks(known: Sequence[Value]) -> list[float]:
-    return sorted({minutes for one in known if one.kind == "clock" for _, minutes in one.readings})[:_VALUES_MAX]
+def _clocks(others: Sequence[Value]) -> list[float]:
+    return sorted({minutes for one in others if one.kind == "clock" for _, minutes in one.readings})[:_VALUES_MAX]
 
 
-def _is_later(value: Value, known: Sequence[Value]) -> bool:
-    """Whether a date or time is a stated one and a stated span later, or earlier."""
-    spans = _spans(known)
+def _is_later(value: Value, others: Sequence[Value]) -> bool:
+    """True if a date or time is a stated one and a stated span later, or earlier."""
+    spans = _spans(others)
     if value.kind == "clock":
-        starts = _clocks(known)
+        starts = _clocks(others)
         off = ROUNDED_MINUTES if value.hedge else 1.0
         return any(
             (start + sign * span / 60 - mine + off) % MINUTES_A_DAY <= 2 * off
@@ -126,7 +126,7 @@ def _is_later(value: Value, known: Sequence[Value]) -> bool:
             for span in spans
             for sign in (1, -1)
         )
-    days, years = _days(known), _years(known)
+    days, years = _days(others), _years(others)
     for when in value.whens:
         day = when.ordinal_day()
         if day is not None and any(abs(abs(day - start) - span / DAY_S) <= max(0.5, 0.03 * span / DAY_S) for start in days for span in spans):
@@ -139,48 +139,48 @@ def _is_later(value: Value, known: Sequence[Value]) -> bool:
     return False
 
 
-def _between(value: Value, known: Sequence[Value]) -> bool:
-    """Whether a span, or an age, lies between two stated dates or times of day."""
+def _between(value: Value, others: Sequence[Value]) -> bool:
+    """True if a span, or an age, is the time between two stated dates or times of day."""
     seconds = value.readings[0][1] * (YEAR_DAYS * DAY_S if value.kind == "age" else 1.0)
     days = seconds / DAY_S
-    if any(abs(days - (later - earlier)) <= max(1.0, 0.06 * (later - earlier)) for earlier, later in combinations(_days(known), 2)):
+    if any(abs(days - (later - earlier)) <= max(1.0, 0.06 * (later - earlier)) for earlier, later in combinations(_days(others), 2)):
         return True
-    if any(abs(seconds / 60 - (later - earlier)) < 1 for earlier, later in combinations(_clocks(known), 2)):
+    if any(abs(seconds / 60 - (later - earlier)) < 1 for earlier, later in combinations(_clocks(others), 2)):
         return True
-    return days >= 0.9 * YEAR_DAYS and any(abs(days / YEAR_DAYS - (later - earlier)) <= 0.6 for earlier, later in combinations(_years(known), 2))
+    return days >= 0.9 * YEAR_DAYS and any(abs(days / YEAR_DAYS - (later - earlier)) <= 0.6 for earlier, later in combinations(_years(others), 2))
 
 
-def _amounts(known: Sequence[Value], dimension: str) -> list[float]:
-    return sorted({amount for one in known for name, amount in one.readings[:1] if name == dimension})[: 2 * _VALUES_MAX]
+def _amounts(others: Sequence[Value], dimension: str) -> list[float]:
+    return sorted({amount for one in others for name, amount in one.readings[:1] if name == dimension})[: 2 * _VALUES_MAX]
 
 
-def _is_sum(value: Value, known: Sequence[Value], *, differences: bool = True) -> bool:
-    """Whether two known amounts add up to this one, or differ by it; or all of a text's do."""
+def _is_sum(value: Value, others: Sequence[Value], *, differences: bool = True) -> bool:
+    """True if two known amounts add up to this one, or differ by it; or all of a text's do."""
     if not value.readings:
         return False
     dimension, amount = value.readings[0]
-    amounts = _amounts(known, dimension)
+    amounts = _amounts(others, dimension)
     if len(amounts) > 2 and math.isclose(amount, sum(amounts), rel_tol=1e-6):
         return True
     pairs = islice(combinations(amounts, 2), PAIRS_MAX)
     return any(math.isclose(amount, total, rel_tol=1e-6, abs_tol=1e-9) for one, other in pairs for total in (one + other, other - one)[: 1 + differences])
 
 
-def _is_whole(value: Value, unit: Reading) -> bool:
-    """Whether all that a unit counts adds up to it: two men and two women, four people; three stents are not one artery and two stents."""
+def _is_whole(value: Value, unit: TextValues) -> bool:
+    """True if all that a unit counts adds up to it: two men and two women, four people; three stents are not one artery and two stents."""
     counts = [one.value for one in unit.values if one.value.kind == "number" and one.value.figures and not one.value.weak]
     named = [bool(one.heads & value.heads) for one in counts if one.heads]
     return len(counts) > 1 and (all(named) or not any(named)) and math.isclose(sum(one.figures[0] for one in counts), value.figures[0])
 
 
-def _is_part(value: Value, unit: Reading) -> bool:
-    """Whether a count is a stated share of a stated count: 55 % of 1.3 million, 715,000."""
+def _is_part(value: Value, unit: TextValues) -> bool:
+    """True if a count is a stated share of a stated count: 55 % of 1.3 million, 715,000."""
     shares, wholes = (_amounts([one.value for one in unit.values], dimension) for dimension in ("ratio", "number"))
     return any(math.isclose(value.figures[0], part * whole, rel_tol=0.01) for share in shares for part in (share, 1 - share) for whole in wholes if part)
 
 
-def _is_rest(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
-    """Whether a count is the rest: "four of the seven", where a unit says three of the seven."""
+def _is_rest(placed: Placed, stated: TextValues, read: Sequence[TextValues]) -> bool:
+    """True if a count is the rest: "four of the seven", where a unit says three of the seven."""
     value = placed.value
     mine = {one.value.figures[0] for one in stated.values if one.value.kind == "number"}
     for unit in read:
@@ -193,41 +193,44 @@ def _is_rest(placed: Placed, stated: Reading, read: Sequence[Reading]) -> bool:
     return False
 
 
-def _is_ratio(value: Value, known: Sequence[Value]) -> bool:
-    """Whether one known amount is this share of another, or grew by it."""
+def _is_ratio(value: Value, others: Sequence[Value]) -> bool:
+    """True if one known amount is this share of another, or grew by it."""
     share = value.readings[0][1]
     figure = value.figures[0] if value.figures else 0.0
     rounded = 0.0051 * last_place(figure) if not value.words and figure else 0.0
     near = max((0.1 if value.words else 0.03) * share if value.hedge or value.words else 0.0, rounded)
-    if any(abs(share + other - 1) <= max(rounded, 1e-6) for other in _amounts(known, "ratio")):
+    if any(abs(share + other - 1) <= max(rounded, 1e-6) for other in _amounts(others, "ratio")):
         return True
-    for low, high in islice(_grown(known), PAIRS_MAX):
+    for low, high in islice(_grown(others), PAIRS_MAX):
         if any(abs(share - ratio) <= near for ratio in (low / high, (high - low) / low, (high - low) / high)):
             return True
     return False
 
 
-def _grown(known: Sequence[Value]) -> Iterator[tuple[float, float]]:
-    for dimension in dict.fromkeys(one.readings[0][0] for one in known if one.readings and one.kind in {"number", "money", "quantity", "duration"}):
-        for low, high in combinations(_amounts(known, dimension), 2):
+def _grown(others: Sequence[Value]) -> Iterator[tuple[float, float]]:
+    for dimension in dict.fromkeys(one.readings[0][0] for one in others if one.readings and one.kind in {"number", "money", "quantity", "duration"}):
+        for low, high in combinations(_amounts(others, dimension), 2):
             if 0 < low < high:
                 yield low, high
 
 
-def _is_rate(placed: Placed, read: Sequence[Reading]) -> bool:
-    """Whether a price is a known one by another period: 950 a month, 11,400 a year."""
+def _is_rate(placed: Placed, read: Sequence[TextValues]) -> bool:
+    """True if a price is a known one by another period: 950 a month, 11,400 a year."""
     if not placed.beside & _RATE_WORDS:
         return False
-    known = [one.value for unit in read for one in unit.values if one.beside & _RATE_WORDS]
+    others = [one.value for unit in read for one in unit.values if one.beside & _RATE_WORDS]
     dimension, amount = placed.value.readings[0]
     near = 0.06 if placed.value.hedge else 0.01
     return any(
-        math.isclose(max(amount, other) / min(amount, other), rate, rel_tol=near) for other in _amounts(known, dimension) for rate in _RATES if amount and other
+        math.isclose(max(amount, other) / min(amount, other), rate, rel_tol=near)
+        for other in _amounts(others, dimension)
+        for rate in _RATES
+        if amount and other
     )
 
 
-def _is_product(value: Value, stated: Reading, read: Sequence[Reading]) -> bool:
-    """Whether dose and number make the same in both: two 5 mg tablets and 10 mg, 1 g a day and 500 mg twice daily."""
+def _is_product(value: Value, stated: TextValues, read: Sequence[TextValues]) -> bool:
+    """True if dose and number make the same in both: two 5 mg tablets and 10 mg, 1 g a day and 500 mg twice daily."""
     counted, often = _products(stated, "number", value), _products(stated, "frequency", value)
     single = {value.readings[0]} if value.kind == "quantity" else set()
     for unit in read:
@@ -244,8 +247,8 @@ def _meet(mine: set[tuple[str, float]], its: set[tuple[str, float]]) -> bool:
     return any(name == other and math.isclose(one, two, rel_tol=1e-6) for name, one in mine for other, two in its)
 
 
-def _products(reading: Reading, kind: str, only: Value | None = None) -> set[tuple[str, float]]:
-    """Each quantity of a text times the count, or the frequency, that stands beside it; of the one value only where it is given."""
+def _products(reading: TextValues, kind: str, only: Value | None = None) -> set[tuple[str, float]]:
+    """Each quantity of a text times the count or frequency beside it; with `only`, products of that value alone."""
     out: set[tuple[str, float]] = set()
     for one, other in pairwise([placed.value for placed in reading.values][:_VALUES_MAX]):
         for dose, times in ((one, other), (other, one)):

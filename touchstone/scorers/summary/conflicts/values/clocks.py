@@ -90,7 +90,7 @@ def _past_the_hour(tokens: Tokens, place: int) -> Clock | None:
 
 
 def _half_of_day(tokens: Tokens, place: int) -> tuple[bool | None, int]:
-    """Whether a.m. or p.m. follows: late or not, None where it does not; and the place behind it."""
+    """True if a.m. or p.m. follows: late or not, None if it does not; and the place behind it."""
     letter = tokens.text(place)
     if letter in {"am", "pm"}:
         return letter == "pm", place + 1

@@ -13,7 +13,7 @@ MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _SHORT_MONTHS = {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}
 WEEKDAYS = {name: number for number, name in enumerate(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])}
 _SEASONS = {"spring": (2, 3, 4, 5, 6), "summer": (5, 6, 7, 8, 9), "autumn": (8, 9, 10, 11, 12), "fall": (8, 9, 10, 11, 12), "winter": (11, 12, 1, 2, 3)}
-#: Words that are months too, and are taken for one only where a date's words stand around them.
+#: Words that are months too; they count as one only among words of a date.
 _DOUBTFUL = frozenset({"may", "march"})
 _BEFORE_MONTH_WRITTEN = """
     in since until till by of from last next this early late mid during before after through throughout and to between - on every each following
@@ -25,7 +25,7 @@ _YEAR_MIN, _YEAR_MAX = 1000, 2199
 
 
 class When(NamedTuple):
-    """What a date says, None where it says nothing: the years [first, last], the months it may lie in, the day of the month, the weekday."""
+    """What a date says, None if it says nothing: the years [first, last], the months it may lie in, the day of the month, the weekday."""
 
     years: tuple[int, int] | None = None
     months: frozenset[int] | None = None
@@ -33,40 +33,40 @@ class When(NamedTuple):
     weekday: int | None = None
 
     def agreement(self, other: When) -> bool | None:
-        """Whether the parts that both say agree; None where they say no part in common."""
-        told = [
+        """True if the parts that both say agree; None if they say no part in common."""
+        agreements = [
             _overlap(self.years, other.years),
             None if self.months is None or other.months is None else bool(self.months & other.months),
             None if self.day is None or other.day is None else self.day == other.day,
             None if self.weekday is None or other.weekday is None else self.weekday == other.weekday,
         ]
-        known = [one for one in told if one is not None]
-        return all(known) if known else None
+        both = [one for one in agreements if one is not None]
+        return all(both) if both else None
 
     def leaves_open(self, other: When) -> bool:
-        """Whether the other date says something that this one does not."""
+        """True if the other date says something that this one does not."""
         return any(mine is None and its is not None for mine, its in zip(self, other, strict=True)) or (
             self.years is not None and other.years is not None and self.years[1] - self.years[0] > other.years[1] - other.years[0]
         )
 
     def parts_alike(self, other: When) -> bool:
-        """Whether both say two parts or more and differ in one of them alone."""
-        told = [(mine, its) for mine, its in zip(self, other, strict=True) if mine is not None and its is not None]
-        return len(told) >= 2 and sum(mine != its for mine, its in told) == 1
+        """True if both say two parts or more and differ in one of them alone."""
+        both = [(mine, its) for mine, its in zip(self, other, strict=True) if mine is not None and its is not None]
+        return len(both) >= 2 and sum(mine != its for mine, its in both) == 1
 
     def follows(self, other: When) -> bool | None:
-        """Whether this date is later than the other one; None where that is not known."""
+        """True if this date is later than the other one; None if that is not known."""
         mine, its = self._order(), other._order()
-        known = [(one, two) for one, two in zip(mine, its, strict=True) if one is not None and two is not None]
-        if not known or (mine[0] is None) != (its[0] is None) or all(one == two for one, two in known):
+        both = [(one, two) for one, two in zip(mine, its, strict=True) if one is not None and two is not None]
+        if not both or (mine[0] is None) != (its[0] is None) or all(one == two for one, two in both):
             return None
-        return [one for one, _ in known] > [two for _, two in known]
+        return [one for one, _ in both] > [two for _, two in both]
 
     def _order(self) -> tuple[int | None, int | None, int | None]:
         return (self.years[0] if self.years else None, min(self.months) if self.months else None, self.day)
 
     def ordinal_day(self) -> int | None:
-        """The day as a count, where day and month are known; a year that is not told counts as 2000."""
+        """The day as a count, where day and month are known; an unknown year counts as 2000."""
         if self.day is None or self.months is None or len(self.months) != 1:
             return None
         year = self.years[0] if self.years and self.years[0] == self.years[1] else 2000

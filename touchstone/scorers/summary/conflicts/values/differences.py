@@ -1,7 +1,7 @@
-"""Where a sentence of a summary states another value than the facts and sentences it is about: 100 mg for 10 mg, 1987 for 1978.
+"""Values of a sentence that differ from those of the facts and sentences it is about: 100 mg for 10 mg, 1987 for 1978.
 
-Values are compared by what they mean, not as written. A value that a unit bears is right. One that none bears is wrong only where a near unit
-states a value of that kind about the same thing, which the sentence states nowhere else; anything else is merely unsupported.
+Values are compared by what they mean, not as written. A value that a unit states is right. A value that no unit states is
+wrong only if a near unit states another value of that kind about the same thing, and the sentence does not; anything else is merely unsupported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from touchstone.scorers.summary.conflicts.difference import Difference, Rule
 from touchstone.scorers.summary.conflicts.values import arithmetic
 from touchstone.scorers.summary.conflicts.values.alignment import SCORES_NEAR, UNITLESS, nearness, sureness_of
-from touchstone.scorers.summary.conflicts.values.surroundings import Placed, Reading, dosed, laboratory, look
+from touchstone.scorers.summary.conflicts.values.surroundings import Placed, TextValues, dosed, laboratory, look
 from touchstone.scorers.summary.conflicts.values.value import Value, comparable, leaves_room, same, same_figures
 
 #: Units, the nearest in meaning first, whose values a sentence's may differ from. All units given may bear a value.
@@ -25,45 +25,35 @@ EXCHANGED_MAX = 10
 CANDIDATES = 16
 #: Units that are read at most.
 UNITS_MAX = 64
-#: How surely two values must be about the same thing before they are said to differ.
-#: Stems in a larger share of the units weigh so much less.
+#: A stem that more than this share of the units have weighs only so much.
 COMMON, COMMON_WEIGHT = 0.6, 0.5
-#: Another unit states the other value too, up to two.
+#: Bonus for each further unit, up to two, that states the other value.
 REPEATED = 0.25
-SURE = {
-    "number": 2.0,
-    "ordinal": 2.5,
-    "date": 1.5,
-    "clock": 1.5,
-    "age": 1.0,
-    "frequency": 1.0,
-    "quantity": 1.25,
-    "duration": 1.5,
-    "money": 1.25,
-    "percentage": 1.25,
-}
-#: It stands between the same words: the sentence is a copy there.
+#: Sureness, by kind, that two values are about the same thing, from which on a difference is a conflict.
+SURE = {"number": 2.0, "ordinal": 2.5, "age": 1.0, "frequency": 1.0}
+SURE |= dict.fromkeys(("date", "clock", "duration"), 1.5) | dict.fromkeys(("quantity", "money", "percentage"), 1.25)
+#: Bonus if the words before and behind both values are the same: the sentence is a copy there.
 FRAMED = 1.5
-#: The value it is joined to is the same: "9 to 4" and "9 to 5".
+#: Bonus if the value it is joined to is the same: "9 to 4" and "9 to 5".
 MATED = 1.5
-#: So surely about the same thing, a value was worked out only where words beside it say so.
+#: From this sureness on, a value counts as derived only if words beside it say so.
 CERTAIN = 3.5
-#: Figures that a unit has, of something measured otherwise ("17 years", "17 seasons"), so much make it likelier that they were meant.
+#: Bonus for a unit with the same figures of something measured otherwise ("17 years", "17 seasons"): it was probably meant.
 ALIKE = 1.5
-#: A value that is borne, but by another thing's unit: so much surer must it be about the unit that it differs from.
+#: A value that some unit states about another thing must be so sure to be about the unit that it differs from.
 SWAPPED = 2.0
-#: A value that a unit merely leaves room for ("in March" for "on 3 March") must be so much surer about the one it differs from.
+#: A value that a unit leaves room for ("in March" for "on 3 March") needs so much more sureness.
 SURER = 0.5
-#: A fraction in words must be so much surer: "a third" is said of much.
+#: A fraction in words needs so much more sureness: "a third" is a common phrase.
 VAGUER = 0.5
-#: How much surer it makes that the units have one value only of its kind.
+#: Bonus if the units have only one value of its kind …
 ALONE = 0.5
-#: That says so of the first few units only.
+#: … for units up to this rank.
 CLOSE = 5
 _RULES: dict[str, Rule] = {"ordinal": "number", "age": "number", "frequency": "quantity", "clock": "date"}
 _READINGS_KEPT = 4096
 #: For each unit, each of its values and each value of the sentence: whether they are the same.
-_Alike = Sequence[Sequence[Sequence[bool]]]
+_Same = Sequence[Sequence[Sequence[bool]]]
 
 
 class _Pair(NamedTuple):
@@ -94,16 +84,16 @@ def find(sentence: str, units: Sequence[str], near: int = NEAREST) -> list[Diffe
     if len(stated.values) > 1:
         wrong.extend(_exchanged(stated, read, near, alike))
         wrong.extend(_turned(stated, read, near, alike))
-    return _told(wrong, stated, read)
+    return _one_each(wrong, stated, read)
 
 
 @lru_cache(maxsize=_READINGS_KEPT)
-def _look(text: str) -> Reading:
+def _look(text: str) -> TextValues:
     return look(text)
 
 
-def _weights(read: Sequence[Reading]) -> dict[str, float]:
-    """What each stem weighs: one that most of the units have tells them apart badly."""
+def _weights(read: Sequence[TextValues]) -> dict[str, float]:
+    """Weight of each stem: one that most of the units have hardly distinguishes them."""
     counts: dict[str, int] = {}
     for unit in read:
         for word in unit.stems:
@@ -111,7 +101,7 @@ def _weights(read: Sequence[Reading]) -> dict[str, float]:
     return {word: COMMON_WEIGHT for word, count in counts.items() if count > max(2.0, COMMON * len(read))}
 
 
-def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading], near: int, alike: _Alike, weights: dict[str, float]) -> list[_Pair]:
+def _against(here: int, placed: Placed, stated: TextValues, read: Sequence[TextValues], near: int, alike: _Same, weights: dict[str, float]) -> list[_Pair]:
     """The pairs of one value of the sentence with values of units that it contradicts, if it does."""
     if placed.value.weak:
         return []
@@ -124,7 +114,7 @@ def _against(here: int, placed: Placed, stated: Reading, read: Sequence[Reading]
     return _underived(kept, placed, stated, read[:near])
 
 
-def _candidates(here: int, placed: Placed, stated: Reading, near: Sequence[Reading], alike: _Alike, weights: dict[str, float]) -> list[_Pair]:
+def _candidates(here: int, placed: Placed, stated: TextValues, near: Sequence[TextValues], alike: _Same, weights: dict[str, float]) -> list[_Pair]:
     """Pairs with comparable values of the near units that differ, and that the sentence does not state elsewhere."""
     value, pairs = placed.value, []
     for index, unit in enumerate(near):
@@ -140,7 +130,7 @@ def _candidates(here: int, placed: Placed, stated: Reading, near: Sequence[Readi
     return pairs
 
 
-def _sure(pairs: Sequence[_Pair], value: Value, loosely: float | None, read: Sequence[Reading]) -> list[_Pair]:
+def _sure(pairs: Sequence[_Pair], value: Value, loosely: float | None, read: Sequence[TextValues]) -> list[_Pair]:
     """The pairs that are surely about the same thing. `loosely`: how surely a unit leaves room for the value."""
     least = SURE[value.kind] + VAGUER * (value.kind == "percentage" and value.words)
     least = least if loosely is None else max(least, loosely + SURER)
@@ -149,12 +139,12 @@ def _sure(pairs: Sequence[_Pair], value: Value, loosely: float | None, read: Seq
 
 
 def _in_spite_of_bearers(
-    here: int, placed: Placed, pairs: Sequence[_Pair], borne: float, stated: Reading, read: Sequence[Reading], alike: _Alike
+    here: int, placed: Placed, pairs: Sequence[_Pair], borne: float, stated: TextValues, read: Sequence[TextValues], alike: _Same
 ) -> list[_Pair]:
     """The pairs that count though some unit bears the value: the sentence is a copy of another unit there, or gives the value to another owner."""
     copied = not any(alike[index][there][here] and placed.framed_as(its) for index, unit in enumerate(read) for there, its in enumerate(unit.values))
     bearers = _bearers_of_all(stated, read, alike) if copied else set()
-    swapped = not placed.value.is_telling and borne < 1.0
+    swapped = not placed.value.is_distinctive and borne < 1.0
     return [
         pair
         for pair in pairs
@@ -163,47 +153,47 @@ def _in_spite_of_bearers(
     ]
 
 
-def _bearers_of_all(stated: Reading, read: Sequence[Reading], alike: _Alike) -> set[int]:
+def _bearers_of_all(stated: TextValues, read: Sequence[TextValues], alike: _Same) -> set[int]:
     """The units that state every value of a sentence that has two or more.
 
     Beside such a one, a unit that only reads alike ("410 in February" beside "480 in March") is about another thing.
     """
-    telling = [here for here, placed in enumerate(stated.values) if not placed.value.weak]
-    if len(telling) < 2:
+    strong = [here for here, placed in enumerate(stated.values) if not placed.value.weak]
+    if len(strong) < 2:
         return set()
-    return {index for index in range(len(read)) if all(any(row[here] for row in alike[index]) for here in telling)}
+    return {index for index in range(len(read)) if all(any(row[here] for row in alike[index]) for here in strong)}
 
 
-def _underived(pairs: list[_Pair], placed: Placed, stated: Reading, read: Sequence[Reading]) -> list[_Pair]:
+def _underived(pairs: list[_Pair], placed: Placed, stated: TextValues, read: Sequence[TextValues]) -> list[_Pair]:
     """The pairs, unless the value can be worked out; in a copied sentence it was not."""
     if not pairs or not arithmetic.follows(placed, stated, read):
         return pairs
     surely = [pair for pair in pairs if pair.framed or pair.sureness >= CERTAIN]
-    told = arithmetic.follows(placed, stated, read, cued=True) if surely else True
-    return [pair for pair in surely if pair.framed or not told]
+    derived = arithmetic.follows(placed, stated, read, cued=True) if surely else True
+    return [pair for pair in surely if pair.framed or not derived]
 
 
-def _mated(here: int, there: int, stated: Reading, unit: Reading, alike: Sequence[Sequence[bool]]) -> bool:
-    """Whether the value that is joined to this one is the same as the unit's in the same place."""
+def _mated(here: int, there: int, stated: TextValues, unit: TextValues, alike: Sequence[Sequence[bool]]) -> bool:
+    """True if the value that is joined to this one is the same as the unit's in the same place."""
     mate = stated.values[here].value.mate
     other = there + mate
     return bool(mate) and 0 <= other < len(unit.values) and alike[other][here + mate] and comparable(unit.values[other].value, unit.values[there].value)
 
 
 def _attached(mine: Placed, its: Placed) -> bool:
-    """Whether two values are of the same thing for sure: a count must count the same, a bare number stand among the same words."""
+    """True if two values are surely of the same thing: counts of the same noun, or bare numbers among the same words."""
     here, there = mine.value, its.value
     bare = not here.heads and not there.heads and not (here.mate and not there.mate) and len(mine.near & its.near) >= SCORES_NEAR
     return "number" not in {here.kind, there.kind} or bool(here.heads & there.heads) or bare
 
 
-def _one_only(pairs: Sequence[_Pair], read: Sequence[Reading]) -> bool:
-    """Whether the values of the units that a value may differ from are all the same one."""
+def _one_only(pairs: Sequence[_Pair], read: Sequence[TextValues]) -> bool:
+    """True if the values of the units that a value may differ from are all the same one."""
     values = [read[pair.unit].values[pair.there].value for pair in pairs]
     return bool(values) and all(same(values[0], other) for other in values[1:])
 
 
-def _repeated(pairs: Sequence[_Pair], read: Sequence[Reading]) -> list[_Pair]:
+def _repeated(pairs: Sequence[_Pair], read: Sequence[TextValues]) -> list[_Pair]:
     """The pairs, surer where further units state the same value."""
     pairs = sorted(pairs, key=lambda pair: -pair.sureness)[:CANDIDATES]
     values = [read[pair.unit].values[pair.there].value for pair in pairs]
@@ -211,7 +201,7 @@ def _repeated(pairs: Sequence[_Pair], read: Sequence[Reading]) -> list[_Pair]:
     return [pair._replace(sureness=pair.sureness + REPEATED * min(2, count)) for pair, count in zip(pairs, again, strict=True)]
 
 
-def _exchanged(stated: Reading, read: Sequence[Reading], near: int, alike: _Alike) -> list[_Pair]:
+def _exchanged(stated: TextValues, read: Sequence[TextValues], near: int, alike: _Same) -> list[_Pair]:
     """The values that a sentence gives to each other's owners: "A won 9, B won 4" of a unit that has it the other way round."""
     pairs = []
     for one, two in permutations(range(min(EXCHANGED_MAX, len(stated.values))), 2):
@@ -230,7 +220,7 @@ def _exchanged(stated: Reading, read: Sequence[Reading], near: int, alike: _Alik
     return pairs
 
 
-def _turned(stated: Reading, read: Sequence[Reading], near: int, alike: _Alike) -> list[_Pair]:
+def _turned(stated: TextValues, read: Sequence[TextValues], near: int, alike: _Same) -> list[_Pair]:
     """Both values of "from 26.9 to 31.4" where a unit goes from 31.4 to 26.9, and none the other way."""
     pairs: list[_Pair] = []
     for one, two in _ways(stated):
@@ -245,8 +235,8 @@ def _turned(stated: Reading, read: Sequence[Reading], near: int, alike: _Alike) 
     return pairs
 
 
-def _ways(reading: Reading) -> list[tuple[int, int]]:
-    """Which value stands behind "from", and which one is where that led: the next one behind "to", or else the one before, "31, up from 26"."""
+def _ways(reading: TextValues) -> list[tuple[int, int]]:
+    """Pairs (start, end) of changes: "from 26 to 31", or "31, up from 26"."""
     values = reading.values
     found = []
     for index, placed in enumerate(values):
@@ -259,7 +249,7 @@ def _ways(reading: Reading) -> list[tuple[int, int]]:
 
 
 def _unlike(mine: Value, its: Value) -> bool:
-    """Whether one is an ordinal, a label or the word "one", and both are not of the same: such words say too little by themselves."""
+    """True if one is an ordinal, a label or the word "one", and both are not of the same: such words say too little by themselves."""
     one = any(value.words and value.figures[:1] == (1.0,) and value.kind != "duration" for value in (mine, its))
     if mine.kind == its.kind == "number" and bool(mine.mate) != bool(its.mate) and any(value.is_score for value in (mine, its)):
         return True
@@ -270,8 +260,8 @@ def _unlike(mine: Value, its: Value) -> bool:
     return slight and not mine.heads & its.heads
 
 
-def _stated(mine: Value, its: Value, alike: Sequence[bool], stated: Reading) -> bool:
-    """Whether the sentence states the value too; "in the evening" beside "twice a day" does not make it once a day, nor an INR of 3 a dose 3 mg."""
+def _stated(mine: Value, its: Value, alike: Sequence[bool], stated: TextValues) -> bool:
+    """True if the sentence states the value too; "in the evening" beside "twice a day" does not make it once a day, nor an INR of 3 a dose 3 mg."""
     measured = mine.kind == its.kind != "number"
     return any(
         equal and not (its.kind == "frequency" and here.value.weak) and not (measured and here.value.kind == "number")
@@ -279,8 +269,8 @@ def _stated(mine: Value, its: Value, alike: Sequence[bool], stated: Reading) -> 
     )
 
 
-def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, weights: dict[str, float]) -> tuple[float | None, float | None]:
-    """How surely the value is about the same thing as one in a unit that is the same, and as one that only leaves room for it; None where no unit has such."""
+def _borne(here: int, placed: Placed, read: Sequence[TextValues], alike: _Same, weights: dict[str, float]) -> tuple[float | None, float | None]:
+    """How surely the value is about the same thing as one in a unit that is the same, and as one that only leaves room for it; None if no unit has such."""
     best: list[float | None] = [None, None]
     for index, unit in enumerate(read):
         for there, its in enumerate(unit.values):
@@ -293,26 +283,26 @@ def _borne(here: int, placed: Placed, read: Sequence[Reading], alike: _Alike, we
 
 
 def _counts_alike(mine: Value, its: Value) -> bool:
-    """Whether the figures are equal where one is a mere count and the other one is measured."""
+    """True if the figures are equal where one is a mere count and the other one is measured."""
     return ("number" in {mine.kind, its.kind}) and same_figures(mine, its) and not comparable(mine, its)
 
 
-def _told(wrong: list[_Pair], stated: Reading, read: Sequence[Reading]) -> list[Difference]:
+def _one_each(wrong: list[_Pair], stated: TextValues, read: Sequence[TextValues]) -> list[Difference]:
     """One difference for each wrong value, the surest; no value of a unit answers for two."""
-    said: dict[int, Difference] = {}
+    found: dict[int, Difference] = {}
     taken: set[tuple[int, int]] = set()
     for pair in sorted(wrong, key=lambda pair: (-pair.sureness, pair.here, pair.unit, pair.there)):
-        if pair.here in said or (pair.unit, pair.there) in taken:
+        if pair.here in found or (pair.unit, pair.there) in taken:
             continue
         taken.add((pair.unit, pair.there))
-        said[pair.here] = _difference(pair, stated, read[pair.unit])
-    return [said[here] for here in sorted(said)]
+        found[pair.here] = _difference(pair, stated, read[pair.unit])
+    return [found[here] for here in sorted(found)]
 
 
-def _difference(pair: _Pair, stated: Reading, unit: Reading) -> Difference:
+def _difference(pair: _Pair, stated: TextValues, unit: TextValues) -> Difference:
     here, there = stated.values[pair.here].value, unit.values[pair.there].value
-    told = there if here.kind == "number" else here
-    rule: Rule = _RULES.get(told.kind) or told.kind  # type: ignore[assignment]
+    derived = there if here.kind == "number" else here
+    rule: Rule = _RULES.get(derived.kind) or derived.kind  # type: ignore[assignment]
     clinical = _clinical(here, there, stated, unit)
     if rule in {"number", "percentage"}:
         clinical = laboratory(stated.values[pair.here]) or laboratory(unit.values[pair.there])
@@ -321,8 +311,8 @@ def _difference(pair: _Pair, stated: Reading, unit: Reading) -> Difference:
     return Difference(rule, (here.start, here.end), (there.start, there.end), pair.unit, clinical)
 
 
-def _clinical(here: Value, there: Value, stated: Reading, unit: Reading) -> bool:
-    """Whether the quantity is one of medicine: by its unit, or by its unit and the words around it."""
+def _clinical(here: Value, there: Value, stated: TextValues, unit: TextValues) -> bool:
+    """True if the quantity is one of medicine: by its unit, or by its unit and the words around it."""
     degree = max(here.clinical, there.clinical)
     if degree != 1:
         return degree == 2

@@ -12,7 +12,7 @@ from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.value import Hedge, Value
 from touchstone.scorers.summary.lexical import STOPWORDS
 
-#: The values of one text that are compared; more stand in no sentence.
+#: Values of one text that are compared; no sentence has more.
 VALUES_MAX = 32
 #: Words of a noun phrase behind a number that are taken for what it counts.
 HEAD_WORDS = 3
@@ -125,7 +125,7 @@ def _date(tokens: Tokens, place: int) -> list[Value]:
 
 
 def _bound(tokens: Tokens, place: int) -> Hedge:
-    """Whether a date only bounds: "before 1531", "after May"; "as of 2016"."""
+    """True if a date only bounds: "before 1531", "after May"; "as of 2016"."""
     before = tokens.text(place - 1)
     if before == "after" or tokens.starts(place - 2, "later", "than") or tokens.starts(place - 3, "since", "at", "least"):
         return "over"

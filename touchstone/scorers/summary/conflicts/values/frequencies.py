@@ -60,7 +60,7 @@ def _shorthand(tokens: Tokens, place: int) -> Value | None:
 
 
 def _is_offer(tokens: Tokens, place: int) -> bool:
-    """Whether "bid" is the word, not the shorthand."""
+    """True if "bid" is the word, not the shorthand."""
     return tokens[place - 1].kind == "word" and tokens.text(place - 1) not in {"mg", "mcg", "g", "ml", "units", "tablet", "tablets"}
 
 
@@ -156,7 +156,7 @@ def _adverb(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
 
 
 def _rate(tokens: Tokens, place: int, before: list[Value]) -> Value | None:
-    """A rate behind a dose, "5 mg a day": once a day, unless it was told otherwise; "40 a month" is no frequency and no span."""
+    """A frequency after a dose ("5 mg a day") means once a day unless the text gives another; "40 a month" is no frequency."""
     period_s = PERIODS_S.get(tokens.text(place + 1))
     if not period_s or not before or before[-1].after != place or tokens.text(place + 2) in {"later", "ago", "earlier", "before", "after"}:
         return None
@@ -173,7 +173,7 @@ def _part_of_day(tokens: Tokens, place: int) -> Value | None:
 
 
 def _another_part(tokens: Tokens, after: int) -> int:
-    """The place behind "and at night", 0 where no such words follow."""
+    """The place behind "and at night", 0 if no such words follow."""
     if tokens.text(after) != "and":
         return 0
     step = after + 1 + (tokens.text(after + 1) in {"in", "at", "each", "every"})

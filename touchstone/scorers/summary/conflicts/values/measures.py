@@ -12,7 +12,7 @@ SIGNS = frozenset(CURRENCY_SIGNS)
 _CODES = frozenset({"usd", "eur", "gbp", "chf", "jpy", "aud", "cad", "inr", "cny", "sek", "nok", "dkk"})
 _YEAR_S = YEAR_DAYS * DAY_S
 _OLD = frozenset({"old", "olds"})
-#: "A woman of 72" tells her age.
+#: "A woman of 72" gives her age.
 _PERSONS = frozenset(["man", "woman", "boy", "girl", "lady", "gentleman", "male", "female", "youth", "child"])
 _FULL = frozenset({"full", "whole", "consecutive", "further", "more", "additional", "long", "straight", "successive", "calendar", "working", "business"})
 _PRESSURE_WORDS = frozenset({"bp", "pressure", "blood", "systolic", "diastolic", "hypertensive", "hypertension", "mmhg", "readings", "reading"})
@@ -25,7 +25,7 @@ _LASTING_AFTER = frozenset(["of", "later", "ago", "earlier", "before", "after", 
 
 
 def code(tokens: Tokens, place: int) -> bool:
-    """Whether a currency's code stands before a number: USD 5."""
+    """True for a currency's code before a number: USD 5."""
     return tokens.text(place) in _CODES and tokens[place + 1].kind == "number"
 
 
@@ -167,7 +167,7 @@ def _is_bare_age(tokens: Tokens, place: int, after: int, value: float) -> bool:
 
 
 def _of_age(tokens: Tokens, place: int) -> bool:
-    """Whether the words before say that an age follows: "the mean age was 67 years"."""
+    """True if the words before say that an age follows: "the mean age was 67 years"."""
     return tokens.text(place - 1) in {"was", "is", "of", ":", "were"} and "age" in {tokens.text(place - 2), tokens.text(place - 3), tokens.text(place - 4)}
 
 

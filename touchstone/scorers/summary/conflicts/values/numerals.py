@@ -14,7 +14,7 @@ _SMALL = _SMALL_WRITTEN.split()
 _TENS = {word: 10 * tens for tens, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)} | {"fourty": 40}
 _BELOW_TWENTY = {word: value for value, word in enumerate(_SMALL)}
 _SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0, "lakh": 1e5, "crore": 1e7}
-#: Scales that stand at once behind figures.
+#: Scales directly behind figures: 5k.
 SHORT_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "mln": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
 _ORDINALS_WRITTEN = """
     first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth
@@ -165,7 +165,7 @@ def _after_article(tokens: Tokens, place: int) -> Numeral | None:
 
 
 def _named(token: Token) -> bool:
-    """Whether an ordinal before this token counts a thing: "a third man", unlike "a third of", "a third said"."""
+    """True if an ordinal before this token counts a thing: "a third man", unlike "a third of", "a third said"."""
     return token.kind == "word" and token.text not in {
         "of",
         "less",
@@ -189,7 +189,7 @@ def _named(token: Token) -> bool:
 
 
 def _run(tokens: Tokens, place: int, start: float | None = None) -> Numeral | None:
-    """A number in words from this token on. `start`: 1 where an article stood before a scale."""
+    """A number in words from this token on. `start`: 1 behind an article before a scale ("a hundred")."""
     total, current, after, last = 0.0, start, place, 100.0 if start is None else 1.0
     form = "cardinal"
     for _ in range(WORDS_MAX):
@@ -239,7 +239,7 @@ def _step(tokens: Tokens, after: int, *, begun: bool) -> int:
 
 
 def _fits(value: float, current: float, last: float) -> bool:
-    """Whether a word below a hundred continues the number: twenty + one, two hundred + five."""
+    """True if a word below a hundred continues the number: twenty + one, two hundred + five."""
     return (last == 100.0 and current >= 100) or (last >= 20 and last < 100 and 0 < value < 10)
 
 

@@ -6,9 +6,9 @@ from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.value import Value
 
 _JOINS = frozenset({"x", "×", "by", "-", ":", "to", "and", "or", "through", "until", "versus", "vs", "v", "against", "→"})
-#: What joins two numbers to one statement, whose other half shows what the one is of.
+#: Words that join two numbers to one statement.
 _MATING = _JOINS - {"or", "and"}
-#: Between these a word may stand that both count: "nine votes to four".
+#: Before these there may be a noun that both count: "nine votes to four".
 _OPPOSING = frozenset({"to", "against", "versus", "vs"})
 _SPANNING = frozenset({"-", "to", "through", "until"})
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from touchstone.scorers.summary import lexical
 
-#: Stems that agree in so many letters are one word's: withdraw and withdrawal, discharge and discharged.
+#: Stems are cut to so many letters: withdraw and withdrawal, discharge and discharged are then the same.
 PREFIX = 6
 
 

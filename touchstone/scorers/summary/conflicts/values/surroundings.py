@@ -1,4 +1,4 @@
-"""What stands around a value: the words by which two texts show that they speak of the same thing."""
+"""The words around a value, which show whether two texts are about the same thing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from touchstone.scorers.summary.conflicts.values.value import Value
 from touchstone.scorers.summary.lexical import STOPWORDS
 
 _BREAKS = frozenset({",", ";", ":", ".", "(", ")", "!", "?", "and", "but", "while", "whereas", "or", "then", "versus", "with"})
-#: Words that say nothing of what a value is of.
+#: Words that do not show what a value measures.
 _EMPTY = frozenset(["per", "cent", "percent", "total", "number", "said", "day", "today", "every", "each", "one", "first", "second", "new", "times", "time"])
 _MEDICINE_WRITTEN = """
     dose doses dosage dosed tablet tablets capsule capsules injection injections injected infusion insulin inhaler puffs drops prescribed prescription
@@ -40,7 +40,7 @@ _MEASURED_WRITTEN = """
 _MEASURED = frozenset(map(stem, _MEASURED_WRITTEN.split()))
 #: Words on each side that are taken for a value's own.
 BESIDE = 3
-#: Words on each side that show that two values stand in the same place of the same sentence.
+#: Words on each side that are compared to see whether a sentence is a copy there.
 FRAME = 2
 #: Words of a sentence's part further from a value than this are not its own: of a long sentence much is about something else.
 OWN_WORDS = 9
@@ -60,14 +60,14 @@ class Placed(NamedTuple):
     right: tuple[str, ...] = ()
 
     def framed_as(self, other: Placed) -> bool:
-        """Whether the same words stand before and behind both values, words of content among them: one sentence is a copy of the other one there."""
+        """True if the words before and behind both values are the same, content words among them: one sentence copies the other there."""
         if self.left[-1:] != other.left[-1:] or self.right[:1] != other.right[:1]:
             return False
         before, behind = _content(self.left[::-1], other.left[::-1]), _content(self.right, other.right)
         return (before >= 1 and behind >= 1) or (before + behind >= 1 and self.left == other.left and self.right == other.right)
 
 
-class Reading(NamedTuple):
+class TextValues(NamedTuple):
     """A text that was read: its values, the stems of its content words, the words that show what it is about."""
 
     values: tuple[Placed, ...]
@@ -76,20 +76,20 @@ class Reading(NamedTuple):
 
     @property
     def medicinal(self) -> bool:
-        """Whether it speaks of medicines or of what is measured in patients."""
+        """True if it speaks of medicines or of what is measured in patients."""
         return bool(self.words & _MEDICINE) or any(_DRUG.match(word) for word in self.words)
 
     @property
     def clinical(self) -> bool:
-        """Whether it speaks of patients or of medicines."""
+        """True if it speaks of patients or of medicines."""
         return bool(self.words & _SETTING) or self.medicinal
 
 
-def look(text: str) -> Reading:
+def look(text: str) -> TextValues:
     """Reads a text and the surroundings of each of its values."""
     tokens, values = read(text)
     inside = {place for value in values for place in range(value.first, value.after)}
-    content = {place: stem(token.text) for place, token in enumerate(tokens.items) if place not in inside and _tells(token.kind, token.text)}
+    content = {place: stem(token.text) for place, token in enumerate(tokens.items) if place not in inside and _is_content(token.kind, token.text)}
     parts = _parts(tokens, inside)
     stems: dict[int, list[tuple[int, str]]] = {}
     for place, word in content.items():
@@ -104,7 +104,7 @@ def look(text: str) -> Reading:
         left = tuple(tokens.text(place) for place in range(value.first - FRAME, value.first))
         right = _behind(tokens, value.after)
         placed.append(Placed(value, near, everything, frozenset(beside), left, right))
-    return Reading(tuple(placed), everything, frozenset(token.text for token in tokens.items if token.kind in {"word", "code"}))
+    return TextValues(tuple(placed), everything, frozenset(token.text for token in tokens.items if token.kind in {"word", "code"}))
 
 
 def _behind(tokens: Tokens, place: int) -> tuple[str, ...]:
@@ -114,7 +114,7 @@ def _behind(tokens: Tokens, place: int) -> tuple[str, ...]:
 
 
 def _around(value: Value, count: int) -> Iterator[int]:
-    """The places of so many tokens before and behind a value."""
+    """The places of `count` tokens before and behind a value."""
     yield from range(value.first - count, value.first)
     yield from range(value.after, value.after + count)
 
@@ -125,21 +125,21 @@ def _content(mine: Sequence[str], its: Sequence[str]) -> int:
 
 
 def laboratory(placed: Placed) -> bool:
-    """Whether a bare number or a share is a result of the laboratory or of the bedside: INR, saturation, ejection fraction."""
+    """True if a bare number or a share is a result of the laboratory or of the bedside: INR, saturation, ejection fraction."""
     return bool(placed.near & _MEASURED)
 
 
 def dosed(value: Value) -> bool:
-    """Whether a number counts tablets, puffs and the like."""
+    """True if a number counts tablets, puffs and the like."""
     return bool(value.heads & _DOSED - {"unit"})
 
 
-def _tells(kind: str, text: str) -> bool:
+def _is_content(kind: str, text: str) -> bool:
     return kind in {"word", "code"} and text not in STOPWORDS and text not in _EMPTY and len(text) > 1
 
 
 def _parts(tokens: Tokens, inside: set[int]) -> list[int]:
-    """For each token the number of the part of the sentence it stands in; signs and joining words part them."""
+    """The number of each token's part of the sentence; signs and joining words separate parts."""
     parts, part = [], 0
     for place, token in enumerate(tokens.items):
         if token.text in _BREAKS and place not in inside:

@@ -1,4 +1,4 @@
-"""A text as tokens that keep their places: numbers, words and single signs. Time is linear in the text, whatever the text is."""
+"""A text as tokens that keep their places: numbers, words and single signs. Linear in the length of any text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-#: Beyond so many characters a text is no sentence; what follows is not read.
+#: Only so many characters of a text are read; a longer one is no sentence.
 CHARACTERS_MAX = 5_000
-#: Beyond so many tokens likewise.
+#: The same for tokens.
 TOKENS_MAX = 600
 _GROUP = " '’"
 #: Codes such as B12 and q12h are one word; then numbers with their separators, words, and any other sign.
@@ -25,7 +25,7 @@ _PLAIN = str.maketrans(_LIKE)
 
 
 class Token(NamedTuple):
-    """One token. `text` is lower case with plain digits; `close`: nothing stands between it and the token before; `capital`: it began with one."""
+    """One token. `text` is lower case with plain digits; `close`: nothing separates it from the token before; `capital`: it began with one."""
 
     kind: str
     text: str
@@ -36,7 +36,7 @@ class Token(NamedTuple):
     opens_line: bool
 
 
-#: What stands beyond either end of a text.
+#: The token beyond either end of a text.
 NOTHING = Token("end", "", 0, 0, close=False, capital=False, opens_line=False)
 
 
@@ -72,7 +72,7 @@ class Tokens:
         return place + (self.text(place) == "-" and self[place].close)
 
     def starts(self, place: int, *words: str) -> bool:
-        """Whether these words stand from this place on."""
+        """True if the tokens from this place on are these words."""
         return all(self[place + index].text == word for index, word in enumerate(words))
 
 

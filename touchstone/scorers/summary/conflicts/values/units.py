@@ -13,7 +13,7 @@ MONTH_DAYS, YEAR_DAYS = 30.4375, 365.25
 
 
 class Unit(NamedTuple):
-    """A unit. An amount of it times `factor` is in the unit that its dimension is compared in. `clinical`: 2 always, 1 where the text is clinical, 0 never."""
+    """A unit. An amount of it times `factor` is in the unit that its dimension is compared in. `clinical`: 2 always, 1 if the text is clinical, 0 never."""
 
     dimension: str
     factor: float

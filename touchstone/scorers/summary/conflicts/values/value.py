@@ -19,11 +19,11 @@ OVER_FRACTION = 0.3
 ROUNDED = 0.025
 #: A month has 28 to 31 days: calendars are compared a little loosely.
 CALENDAR = 0.09
-#: What is told in another system of units is rounded: 1,000 feet, 300 metres.
+#: Conversions between systems of units are rounded: 1,000 feet, 300 metres.
 CONVERTED = 0.03
 _EXACT = 1e-6
-#: A number of so many figures that are not zero says what it is by itself.
-TELLING_FIGURES = 3
+#: A number with so many significant figures is distinctive.
+DISTINCTIVE_FIGURES = 3
 #: From here on a number is no other one's bound by chance.
 LARGE = 100
 
@@ -33,7 +33,7 @@ class Value(NamedTuple):
 
     `readings`: dimension and amount, the likeliest first, in one unit for each dimension. `figures`: the number as it is written.
     `whens`: what a date may mean. `span`: the range of which it is an end, in the dimension of its first reading. `heads`: stems of what it counts
-    or labels (`label`, as in "room 310"). `weak`: too slight to be called wrong. `clinical`: 2 always, 1 where the text is clinical.
+    or labels (`label`, as in "room 310"). `weak`: too slight to be called wrong. `clinical`: 2 always, 1 if the text is clinical.
     `mate`: where the value that is joined to it stands among the text's, 1 behind it, -1 before it: "9 to 4", "from 18 to 60", "6 × 4 mm".
     """
 
@@ -55,24 +55,24 @@ class Value(NamedTuple):
     mate: int = 0
 
     @property
-    def is_telling(self) -> bool:
-        """Whether it has so many figures that two texts hardly write it by chance."""
+    def is_distinctive(self) -> bool:
+        """True if it has so many figures that two texts hardly share it by chance."""
         digits = f"{self.figures[0]:.10g}".replace(".", "").strip("0") if self.figures else ""
-        return len(digits) >= TELLING_FIGURES
+        return len(digits) >= DISTINCTIVE_FIGURES
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is written as a whole number."""
+        """True if it is written as a whole number."""
         return bool(self.figures) and self.figures[0].is_integer()
 
     @property
     def is_score(self) -> bool:
-        """Whether it is one of two bare numbers that are joined: 3-2."""
+        """True if it is one of two bare numbers that are joined: 3-2."""
         return bool(self.mate) and self.kind == "number" and not self.heads
 
 
 def same(here: Value, there: Value) -> bool:
-    """Whether a value says what another one says, as exactly as it claims to."""
+    """True if a value says what another one says, as exactly as it claims to."""
     if here.whens and there.whens and any(mine.agreement(its) or _bounded(here, mine, there, its) for mine in here.whens for its in there.whens):
         return True
     for dimension, amount in here.readings:
@@ -83,12 +83,12 @@ def same(here: Value, there: Value) -> bool:
 
 
 def _one_dimension(mine: str, its: str) -> bool:
-    """Whether amounts of two dimensions compare: cents are of any currency."""
+    """True if amounts of two dimensions are comparable; cents have no currency."""
     return mine == its or ("money:" in {mine, its} and mine.startswith("money") and its.startswith("money"))
 
 
 def _bounded(here: Value, mine: When, there: Value, its: When) -> bool:
-    """Whether a date keeps to the other one's "before" or "after"; two dates with the same such word must be the same."""
+    """True if a date keeps to the other one's "before" or "after"; two dates with the same such word must be the same."""
     if here.hedge == there.hedge or not (here.hedge or there.hedge):
         return False
     if mine.day is not None and its.day is not None and mine.months == its.months:
@@ -99,7 +99,7 @@ def _bounded(here: Value, mine: When, there: Value, its: When) -> bool:
 
 
 def leaves_room(rough: Value, exact: Value) -> bool:
-    """Whether a value that is the same as another one says less: a date without the day, a range about it, a bound."""
+    """True if a value that is the same as another one says less: a date without the day, a range about it, a bound."""
     if rough.whens and exact.whens:
         return all(its.leaves_open(mine) for its in rough.whens for mine in exact.whens if its.agreement(mine))
     if rough.hedge in {"over", "under"} and rough.hedge != exact.hedge:
@@ -110,7 +110,7 @@ def leaves_room(rough: Value, exact: Value) -> bool:
 
 
 def comparable(here: Value, there: Value) -> bool:
-    """Whether two values measure the same thing in kind: both masses, both dates that say a part in common, both bare numbers."""
+    """True if two values measure the same thing in kind: both masses, both dates that say a part in common, both bare numbers."""
     if here.whens or there.whens:
         return bool(here.whens and there.whens) and any(mine.agreement(its) is not None for mine in here.whens for its in there.whens)
     if (here.kind == "ordinal") != (there.kind == "ordinal") and not (here.label or there.label):
@@ -128,29 +128,29 @@ _COUNTS = frozenset({"number", "ordinal", "age"})
 
 
 def _bare(value: Value) -> bool:
-    """A number that counts nothing: what it is of is left to the reader."""
+    """True for a number without a noun or unit."""
     return value.kind == "number" and not value.heads
 
 
 def _same_figures(here: Value, there: Value) -> bool:
-    """Whether the bare numbers are equal where one of them does not say its unit, or both only count."""
+    """True if the bare numbers are equal where one of them does not say its unit, or both only count."""
     if (here.kind in _COUNTS and there.kind in _COUNTS) or _bare(here) or _bare(there):
         return any(_near(here, mine, there, its) for mine in here.figures for its in there.figures)
     return False
 
 
 def same_figures(here: Value, there: Value) -> bool:
-    """Whether the bare numbers are equal, whatever they count."""
+    """True if the bare numbers are equal, no matter what they count."""
     return any(math.isclose(mine, its, rel_tol=_EXACT, abs_tol=1e-12) for mine in here.figures for its in there.figures)
 
 
 def _covered(point: Value, amount: float, ranged: Value) -> bool:
-    """Whether a single value lies in the range that the other one ends: "a week" in "5 to 10 days"."""
+    """True if a single value is within the other one's range: "a week" in "5 to 10 days"."""
     return point.span is None and ranged.span is not None and ranged.span[0] * (1 - _EXACT) <= amount <= ranged.span[1] * (1 + _EXACT)
 
 
 def _near(here: Value, mine: float, there: Value, its: float) -> bool:
-    """Whether two amounts of one dimension are equal, as far as their hedges and their rounding let them."""
+    """True if two amounts of one dimension are equal within their hedges and rounding."""
     if math.isclose(mine, its, rel_tol=_EXACT, abs_tol=1e-12):
         return True
     if (
@@ -166,7 +166,7 @@ def _near(here: Value, mine: float, there: Value, its: float) -> bool:
 
 
 def _converted(mine: float, its: float) -> bool:
-    """Whether one unit is not a decimal part of the other: miles and kilometres, unlike milligrams and grams."""
+    """True if one unit is not a decimal part of the other: miles and kilometres, unlike milligrams and grams."""
     if mine <= 0 or its <= 0:
         return False
     tens = math.log10(mine / its)
@@ -179,7 +179,7 @@ def _scale(value: Value, amount: float) -> float:
 
 
 def _reaches(hedged: Value, amount: float, other: float) -> bool:
-    """Whether "about", "nearly", "over" or "under" the amount may be the other one."""
+    """True if "about", "nearly", "over" or "under" the amount may be the other one."""
     if hedged.kind == "clock":
         return bool(hedged.hedge) and abs(amount - other) <= ROUNDED_MINUTES
     low, high = _reach(hedged, amount)
@@ -203,7 +203,7 @@ def _reach(hedged: Value, amount: float) -> tuple[float, float]:
 
 
 def _rounds(short: Value, amount: float, long: Value, other: float) -> bool:
-    """Whether the amount is the other one rounded to the figures it is written with: 1,800 for 1,793, 12 % for 11.8 %, 7 years for 7.1; no room number is."""
+    """True if the amount is the other one rounded to the figures it is written with: 1,800 for 1,793, 12 % for 11.8 %, 7 years for 7.1; no room number is."""
     figure, exact = (value.figures[0] if value.figures else 0.0 for value in (short, long))
     if not figure or (short.words and short.kind == "percentage") or short.kind in {"date", "clock", "age", "ordinal", "frequency"}:
         return False

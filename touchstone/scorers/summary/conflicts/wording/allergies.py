@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording.clauses import Reading
+from touchstone.scorers.summary.conflicts.wording.clauses import ParsedText
 from touchstone.scorers.summary.conflicts.wording.drugs import drug
 from touchstone.scorers.summary.word_lists import listed
 
@@ -58,7 +58,7 @@ class Allergies(NamedTuple):
     none: tuple[int, int] | None
 
 
-def _allergies(reading: Reading) -> Allergies:
+def _allergies(reading: ParsedText) -> Allergies:
     text = reading.text[:1_200].lower() if len(reading.text.lower()) == len(reading.text) else reading.text[:1_200]
     if "allerg" not in text and "nk" not in text and "anaphyla" not in text:
         return Allergies({}, {}, None)
@@ -78,13 +78,13 @@ def _allergies(reading: Reading) -> Allergies:
 def _substances(listed: str, start: int) -> Iterator[tuple[str, tuple[int, int]]]:
     """The substances of a list, each by its last telling word, with their places."""
     for item in re.finditer(_SUBSTANCE, listed):
-        telling = [word for word in re.finditer(r"[a-z-]+", item.group()) if word.group() not in _NO_SUBSTANCE and not word.group().startswith("allerg")]
-        if telling:
-            word = next((one for one in telling if drug(one.group())), telling[0])
+        named = [word for word in re.finditer(r"[a-z-]+", item.group()) if word.group() not in _NO_SUBSTANCE and not word.group().startswith("allerg")]
+        if named:
+            word = next((one for one in named if drug(one.group())), named[0])
             yield drug(word.group()) or word.group(), (start + item.start() + word.start(), start + item.start() + word.end())
 
 
-def _tolerated(reading: Reading) -> dict[str, tuple[int, int]]:
+def _tolerated(reading: ParsedText) -> dict[str, tuple[int, int]]:
     """Substances that a text says are tolerated or safe, with their places."""
     text = reading.text[:1_200].lower()
     if len(text) != len(reading.text[:1_200]) or ("toler" not in text and "can " not in text and "may " not in text and "safe" not in text):
@@ -109,7 +109,7 @@ class _Stated(NamedTuple):
     none: tuple[tuple[int, int], int] | None
 
 
-def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """An allergy that the units do not know, or deny; none where they know one."""
     mine, tolerated = _allergies(sentence), _tolerated(sentence)
     if not mine.to and not mine.not_to and mine.none is None and not tolerated:
@@ -132,7 +132,7 @@ def _difference(here: tuple[int, int], there: tuple[tuple[int, int], int]) -> Di
     return Difference("allergy", here, *there, clinical=True)
 
 
-def _unknown(to: Mapping[str, tuple[int, int]], stated: _Stated, units: Sequence[Reading]) -> Iterator[Difference]:
+def _unknown(to: Mapping[str, tuple[int, int]], stated: _Stated, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """Allergies of the sentence that the units deny, or do not name among theirs."""
     for substance, here in to.items():
         if any(_same(substance, one) for one, _, _ in stated.to):
@@ -145,7 +145,7 @@ def _unknown(to: Mapping[str, tuple[int, int]], stated: _Stated, units: Sequence
             yield _difference(here, against[0])
 
 
-def _tolerated_in_spite(tolerated: Mapping[str, tuple[int, int]], mine: Allergies, stated: _Stated, units: Sequence[Reading]) -> Iterator[Difference]:
+def _tolerated_in_spite(tolerated: Mapping[str, tuple[int, int]], mine: Allergies, stated: _Stated, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """Substances that the sentence calls tolerated though a unit states an allergy to that very substance: of a group, some may be tolerated."""
     borne = {one for unit in units for one in _tolerated(unit)} if tolerated else set()
     for substance, here in tolerated.items():

@@ -1,4 +1,4 @@
-"""Words of two clauses that are opposites of each other, and whether they say the same from either end."""
+"""Opposites in two clauses, and whether they say the same from either end ("A is larger than B", "B is smaller than A")."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def rule_of(one: str, other: str) -> Literal["negation", "antonym"]:
 
 
 def alike(clause: Clause, index: int, other: Clause) -> bool:
-    """Whether another clause has the word too, or one of the same side."""
+    """True if another clause has the word too, or one of the same side."""
     word, mine = clause.words[index], sides(clause, index)
     return word.stem in other.all_stems or any(
         theirs.get(family) == side for place in range(len(other.words)) if (theirs := sides(other, place)) for family, side in mine.items()
@@ -86,13 +86,13 @@ def alike(clause: Clause, index: int, other: Clause) -> bool:
 def opposites(here: Clause, there: Clause, taken_here: Collection[int] = (), taken_there: Collection[int] = ()) -> list[Opposite]:
     """Words of a clause whose opposite the other clause has, and not the word itself; each word once. `taken`: words that negate already."""
     found: list[Opposite] = []
-    theirs = {place: known for place in range(len(there.words)) if place not in taken_there and (known := sides(there, place))}
+    theirs = {place: its_sides for place in range(len(there.words)) if place not in taken_there and (its_sides := sides(there, place))}
     for index in range(len(here.words)):
         mine = {} if index in taken_here or not theirs or _term(here, index) else sides(here, index)
         if not mine or alike(here, index, there):
             continue
-        for place, known in theirs.items():
-            if any(known.get(family) == 1 - side for family, side in mine.items()) and not alike(there, place, here):
+        for place, its_sides in theirs.items():
+            if any(its_sides.get(family) == 1 - side for family, side in mine.items()) and not alike(there, place, here):
                 found.append(Opposite(index, place))
                 del theirs[place]
                 break
@@ -100,12 +100,12 @@ def opposites(here: Clause, there: Clause, taken_here: Collection[int] = (), tak
 
 
 def _term(clause: Clause, index: int) -> bool:
-    """Whether the word is part of a term: a lower court is not lower than another thing."""
+    """True if the word is part of a term: a lower court is not lower than another thing."""
     return index + 1 < len(clause.words) and clause.words[index + 1].fold in _TERMS.get(clause.words[index].fold, ())
 
 
 def turned(here: Clause, there: Clause, pair: Opposite) -> bool:
-    """Whether the two may say the same from either end, as "A is larger than B" and "B is smaller than A" do; False for words without two ends."""
+    """True if the two may say the same from either end, as "A is larger than B" and "B is smaller than A" do; False for words without two ends."""
     first, second = here.words[pair.here].fold, there.words[pair.there].fold
     if first not in RELATIONAL or second not in RELATIONAL:
         return False

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Overlap, Reading, overlap
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Overlap, ParsedText, overlap
 from touchstone.scorers.summary.conflicts.wording.polarity import compare
 from touchstone.scorers.summary.lexical import stem
 from touchstone.scorers.summary.word_lists import listed
@@ -22,7 +22,7 @@ _PARTS = listed(
 )
 _PART_STEMS = frozenset(map(stem, _PARTS))
 _SIDED = frozenset({stem("side"), stem("sided")})
-#: The lobe is of the lung where a text has both.
+#: If a text has both, the lobe belongs to the lung.
 _WHOLE = {stem("lobe"): stem("lung")}
 #: "Left" is a verb before these, and "right" a claim.
 _NO_SIDE_AFTER = listed("the a an for to in at on his her hospital home against of away open")
@@ -37,7 +37,7 @@ class Side(NamedTuple):
 
 
 def _sides(clause: Clause) -> list[Side]:
-    """Sides with the part that follows within three words, or, for "of the knee (left)", that stands before."""
+    """Sides with the part that follows within three words, or precedes them: "of the knee (left)"."""
     found = []
     for place, word in enumerate(clause.words):
         side = _SIDES.get(word.fold)
@@ -55,18 +55,18 @@ def _sides(clause: Clause) -> list[Side]:
 
 
 def _stands_behind(clause: Clause, place: int) -> bool:
-    """Whether the side is said behind its part: "the kidney on the right", "the lung on his left"."""
+    """True if the side is said behind its part: "the kidney on the right", "the lung on his left"."""
     return [word.fold for word in clause.words[max(0, place - 2) : place]][-1:] in (["the"], ["his"], ["her"], ["their"]) and any(
         word.fold in {"on", "to"} for word in clause.words[max(0, place - 2) : place]
     )
 
 
 def body_side(clause: Clause, place: int) -> Side | None:
-    """The side that a word names, None where it names none."""
+    """The side that a word names, None if it names none."""
     return next((side for side in _sides(clause) if side.place == place), None)
 
 
-def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """Another side of the body than that of the unit."""
     of_clause = {id(clause): _sides(clause) for reading in (sentence, *units) for clause in reading.clauses}
     own = [side for clause in sentence.clauses for side in of_clause[id(clause)]]
@@ -78,7 +78,7 @@ def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
 
 
 def _against(
-    here: Clause, mine: Side, own: Sequence[Side], units: Sequence[Reading], of_clause: dict[int, list[Side]]
+    here: Clause, mine: Side, own: Sequence[Side], units: Sequence[ParsedText], of_clause: dict[int, list[Side]]
 ) -> Iterator[tuple[Difference, frozenset[str]]]:
     """Clauses that say the same of the same part on another side, with what they share."""
     for number, unit in enumerate(units):
@@ -92,8 +92,8 @@ def _against(
                     yield Difference("laterality", _span(here, mine.place), _span(there, theirs.place), number, clinical=True), shared.shared
 
 
-def _side_borne(here: Clause, mine: Side, alarm: frozenset[str], units: Sequence[Reading], of_clause: dict[int, list[Side]]) -> bool:
-    """Whether a unit has the sentence's side, and is not about something else there."""
+def _side_borne(here: Clause, mine: Side, alarm: frozenset[str], units: Sequence[ParsedText], of_clause: dict[int, list[Side]]) -> bool:
+    """True if a unit has the sentence's side, and is not about something else there."""
     for unit in units:
         for there in unit.clauses:
             if any(one.part == mine.part and one.side in {mine.side, "both"} for one in of_clause[id(there)]):

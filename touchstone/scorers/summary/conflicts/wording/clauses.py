@@ -1,4 +1,4 @@
-"""Clauses of a sentence as words with their places, as far as rules about wording need them. Pure, linear, and bounded."""
+"""Clauses of a sentence as words with their places, for the rules about wording. Pure, linear, and bounded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHARS_MAX, CLAUSES_MAX = 1_200, 10
 
 _TOKEN = re.compile(r"\d+(?:[.,:/]\d+)*|(?:[^\W\d_]\.){2,}|[^\W\d_]+(?:['’][^\W\d_]+)*|[;:()—–,%]|\bvs\b")
 _ALWAYS_SPLITS = frozenset({";", ":", "(", ")", "—", "–", "but", "while", "whereas", "although", "though", "which", "who", "whilst", "because", "since", "so"})
-#: These split where a verb stands on both sides; else they join items of a list.
+#: These split if there is a verb on both sides; else they join items of a list.
 _MAY_SPLIT = frozenset({",", "and", "or", "nor"})
 _NIL = listed("none nil absent")
 _FRONTED = frozenset({"before", "after", "following"})
@@ -32,7 +32,7 @@ AUXILIARIES = listed(
 _LIGHT = frozenset(
     map(stem, listed("""show reveal report find note describe demonstrate state say also have get make take give become remain now year day time case new"""))
 )
-_TELLS = listed("""said says say announced found held ruled concluded stated noted confirmed reported showed shows added explained means meant""")
+_REPORTING = listed("""said says say announced found held ruled concluded stated noted confirmed reported showed shows added explained means meant""")
 _DOES_NOT = listed("no nobody none never nothing neither nor without failed refused declined")
 _IRREGULAR = listed(
     """began rose fell grew went gave took made found held kept left lost met paid ran said saw sent set sold told won wrote built bought brought came chose
@@ -87,7 +87,7 @@ NO_CLAUSE = Clause(())
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ParsedText:
     """A sentence in clauses."""
 
     text: str
@@ -97,11 +97,11 @@ class Reading:
 
 
 @lru_cache(maxsize=4_096)
-def read(text: str) -> Reading:
+def read(text: str) -> ParsedText:
     """Split a sentence into words and clauses; `whole` has its words without the marks."""
     words = tuple(_words(text[:CHARS_MAX]))
-    pieces = [Clause(part, ends) for piece, ends in _pieces(words) for part in _told(piece) if any(word.stem for word in part)][:CLAUSES_MAX]
-    return Reading(text, words, tuple(pieces), Clause(tuple(word for word in words if word.stem)))
+    pieces = [Clause(part, ends) for piece, ends in _pieces(words) for part in _without_reporter(piece) if any(word.stem for word in part)][:CLAUSES_MAX]
+    return ParsedText(text, words, tuple(pieces), Clause(tuple(word for word in words if word.stem)))
 
 
 def _words(text: str) -> Iterator[Word]:
@@ -141,10 +141,10 @@ def _pieces(words: Sequence[Word]) -> Iterator[tuple[tuple[Word, ...], str]]:
         yield tuple(piece), ""
 
 
-def _told(piece: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
-    """What is told apart from who tells it: "she said that …", where she did not deny or fail to say it."""
+def _without_reporter(piece: tuple[Word, ...]) -> Iterator[tuple[Word, ...]]:
+    """Separate the statement from its reporter: "she said that …", unless she denied or failed to say it."""
     for place, word in enumerate(piece[1:], 1):
-        if word.fold == "that" and piece[place - 1].fold in _TELLS and not any(one.stem == "not" or one.fold in _DOES_NOT for one in piece[:place]):
+        if word.fold == "that" and piece[place - 1].fold in _REPORTING and not any(one.stem == "not" or one.fold in _DOES_NOT for one in piece[:place]):
             yield piece[:place]
             yield piece[place + 1 :]
             return
@@ -165,7 +165,7 @@ class Overlap(NamedTuple):
     there: frozenset[str]
 
     def same_thing(self, strict: float) -> bool:
-        """Whether both speak about the same thing: most of the shorter is shared, and where each says something alone, at least `strict` of it."""
+        """True if both speak about the same thing: most of the shorter is shared, and where each says something alone, at least `strict` of it."""
         shared, here, there = len(self.shared), len(self.here), len(self.there)
         if not shared:
             return False

@@ -1,4 +1,4 @@
-"""What a sentence of a summary words otherwise than the units it is about: names, negations, opposites, sides and allergies.
+"""Differences in wording between a sentence and the units it is about: names, negations, opposites, sides and allergies.
 
 Precision comes before recall: a rule speaks only where both clearly say something of the same thing, and no given unit says what the sentence says.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference
 from touchstone.scorers.summary.conflicts.wording import allergies, body_sides, drug_lists, names, polarity, replacements, roles
-from touchstone.scorers.summary.conflicts.wording.clauses import Reading, read
+from touchstone.scorers.summary.conflicts.wording.clauses import ParsedText, read
 
 #: Units that are looked at.
 UNITS_MAX = 16
@@ -20,7 +20,7 @@ _NEGATE_NEXT = frozenset({"not", "don't", "never", "no", "cannot", "can't", "wit
 def find(sentence: str, units: Sequence[str]) -> list[Difference]:
     """Every difference in wording between a sentence and the units it is about, nearest in meaning first; one of each kind a place. Never raises."""
     here, there = read(sentence), [read(unit) for unit in units[:UNITS_MAX]]
-    if any(_said(here, unit) for unit in there):
+    if any(_says_the_same(here, unit) for unit in there):
         return []
     found: list[Difference] = []
     for difference in _all(here, there):
@@ -29,18 +29,20 @@ def find(sentence: str, units: Sequence[str]) -> list[Difference]:
     return found
 
 
-def _said(sentence: Reading, unit: Reading) -> bool:
-    """Whether the unit says the very words, and does not negate them: "use it at night" is part of "do not use it at night"."""
+def _says_the_same(sentence: ParsedText, unit: ParsedText) -> bool:
+    """True if the unit says the very words, and does not negate them: "use it at night" is part of "do not use it at night"."""
     mine, theirs = (" ".join(word.fold for word in reading.whole.words) for reading in (sentence, unit))
     before, found, _ = f" {theirs} ".partition(f" {mine} ")
     return bool(found) and not (before.split() and before.split()[-1] in _NEGATE_NEXT)
 
 
-def _all(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+def _all(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
     yield from allergies.find(sentence, units)  # first: of two findings about the same words the first is kept
     yield from body_sides.find(sentence, units)
-    known = names.known_names((sentence, *units))
-    of_wholes = {number: names.names(reading.whole, reading.words[0].start if reading.words else 0, known) for number, reading in enumerate((sentence, *units))}
+    capitalised = names.capitalised_words((sentence, *units))
+    of_wholes = {
+        number: names.names(reading.whole, reading.words[0].start if reading.words else 0, capitalised) for number, reading in enumerate((sentence, *units))
+    }
     yield from replacements.find(sentence, units, of_wholes)
     yield from polarity.find(sentence, units)
     yield from roles.find(sentence, units)

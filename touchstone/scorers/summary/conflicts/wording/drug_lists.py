@@ -1,16 +1,16 @@
-"""Drugs given together: a list in which one drug stands in another's place."""
+"""Drugs given together: a list in which one drug replaces another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Reading
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, ParsedText
 from touchstone.scorers.summary.conflicts.wording.drugs import drug
 from touchstone.scorers.summary.conflicts.wording.names import plain
 
 
-def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """A drug that no unit names, among drugs that a unit gives together with another one."""
     everywhere = {substance for unit in units for substance in _drugs(unit.whole)}
     mine = _drugs(sentence.whole)

@@ -1,4 +1,4 @@
-"""Names of drugs, by their endings and from a short list; brand names stand for what they contain."""
+"""Names of drugs, by their endings and from a short list; a brand name counts as its substance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BY_NAME = {name: line.split()[0] for line in rows(__file__, "drugs") for name i
 
 
 def drug(word: str) -> str | None:
-    """The drug that a folded word names, None where it names none."""
+    """The drug that a folded word names, None if it names none."""
     if word in _BY_NAME:
         return _BY_NAME[word]
     if len(word) >= 6 and word not in _NOT_DRUGS and (_ENDINGS.fullmatch(word) or _CEPHALOSPORIN.fullmatch(word)):

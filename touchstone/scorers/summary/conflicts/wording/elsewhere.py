@@ -1,10 +1,10 @@
-"""Whether two clauses speak of other times, parts, numbers or possibilities, so that both may be so."""
+"""Clauses about different times, parts, numbers or possibilities: both may be true."""
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Reading
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, ParsedText
 from touchstone.scorers.summary.conflicts.wording.marks import (
     CALENDAR,
     CONDITIONS,
@@ -13,9 +13,9 @@ from touchstone.scorers.summary.conflicts.wording.marks import (
     PARTS,
     PERMITS,
     PRESENT,
+    REPORTING,
     SHIFTS,
     SOME,
-    TELLING,
     UNSURE,
     ZERO,
 )
@@ -25,8 +25,8 @@ _PROPOSED = frozenset({"proposal", "proposals", "motion", "bid"})
 _PART_OF_MINE = frozenset({"some", "others", "other", "several", "certain"})
 
 
-def elsewhere(here: Clause, there: Clause, sentence: Reading, unit: Reading, *, names_too: bool = True) -> bool:
-    """Whether the clauses speak of other times, parts, numbers or possibilities."""
+def elsewhere(here: Clause, there: Clause, sentence: ParsedText, unit: ParsedText, *, names_too: bool = True) -> bool:
+    """True if the clauses speak of other times, parts, numbers or possibilities."""
     if _shifted(here, there) or _of_other_parts(here, there):
         return True
     unsure = (_unsure(here, sentence), _unsure(there, unit))
@@ -38,13 +38,13 @@ def elsewhere(here: Clause, there: Clause, sentence: Reading, unit: Reading, *, 
     return bool(mine - sentence_wide(unit)) and bool(theirs - sentence_wide(sentence))
 
 
-def sentence_wide(reading: Reading) -> frozenset[str]:
+def sentence_wide(reading: ParsedText) -> frozenset[str]:
     """Stems of all words of a sentence."""
     return frozenset(word.stem for word in reading.words if word.stem)
 
 
 def _shifted(here: Clause, there: Clause) -> bool:
-    """Whether one speaks of another time; "not yet" and "no longer" speak of the present."""
+    """True if one speaks of another time; "not yet" and "no longer" speak of the present."""
     mine, theirs = here.folds & SHIFTS, there.folds & SHIFTS
     if (here.folds | there.folds) & {"yet", "longer"}:
         if "yet" in here.folds | there.folds and bool(here.folds & FUTURE) != bool(there.folds & FUTURE):
@@ -54,24 +54,24 @@ def _shifted(here: Clause, there: Clause) -> bool:
 
 
 def _of_other_parts(here: Clause, there: Clause) -> bool:
-    """Whether one speaks of some or of others; "some" and "none" are of the same."""
+    """True if one is about some or about others; "some" and "none" are about the same."""
     aside: frozenset[str] = SOME if bool(here.folds & ZERO) != bool(there.folds & ZERO) else frozenset()
     return (here.folds & PARTS) - aside != (there.folds & PARTS) - aside or bool((here.folds & _PART_OF_MINE) - aside)
 
 
-def _unsure(clause: Clause, whole: Reading) -> set[str]:
+def _unsure(clause: Clause, whole: ParsedText) -> set[str]:
     """Words by which a clause is no plain statement; "could not" is one, and so is "said that it would", and May is a month."""
     found = {word.fold for place, word in enumerate(clause.words) if word.fold in UNSURE and not (word.fold == "may" and place and word.text == "May")}
     if any(first.fold == "could" and second.stem == "not" for first, second in pairwise(clause.words)):
         found.discard("could")
     found |= {first.fold for first, second in pairwise(clause.words) if first.fold in _PROPOSED and second.fold == "to"}
-    if any(word.fold in TELLING for word in whole.words):
+    if any(word.fold in REPORTING for word in whole.words):
         found.discard("would")
     return found | {word.fold for word in whole.words if word.fold in CONDITIONS}
 
 
 def _particulars(clause: Clause, *, names_too: bool) -> set[str]:
-    """Numbers, ordinals, days and names: what tells one event from another."""
+    """Numbers, ordinals, days and names, which distinguish one event from another."""
     return {
         word.stem
         for place, word in enumerate(clause.words)

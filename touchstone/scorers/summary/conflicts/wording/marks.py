@@ -1,4 +1,4 @@
-"""Words that tell a plain statement of one thing from one that is unsure, of another time, or of a part."""
+"""Words that mark a statement as unsure, as about another time, or as about a part only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from touchstone.scorers.summary.word_lists import word_lists
 _LISTS = word_lists(__file__, "words")
 
 UNSURE = _LISTS["unsure"]
-#: Where one stands anywhere in a sentence, none of its clauses is stated as a fact.
+#: With one of these in a sentence, none of its clauses is stated as a fact.
 CONDITIONS = frozenset({"if", "unless", "whether"})
 NEGATIVE = _LISTS["negative"]
 POINTERS = _LISTS["pointers"]
@@ -19,7 +19,7 @@ ORDINALS = _LISTS["ordinals"]
 SOME = _LISTS["some"]
 ZERO = _LISTS["zero"]
 PRESENT = _LISTS["present"]
-TELLING = _LISTS["telling"]
+REPORTING = _LISTS["reporting"]
 FUTURE = _LISTS["future"]
 OFFICES = _LISTS["offices"]
 CALENDAR = _LISTS["calendar"]

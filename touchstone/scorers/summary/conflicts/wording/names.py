@@ -1,4 +1,4 @@
-"""Names of persons, places, organisations and drugs, as far as capitals and short lists show them."""
+"""Names of persons, places, organisations and drugs, recognised by capitals and short lists."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz
 
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Reading, Word
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, ParsedText, Word
 from touchstone.scorers.summary.conflicts.wording.drugs import drug
 from touchstone.scorers.summary.conflicts.wording.marks import CALENDAR
 from touchstone.scorers.summary.word_lists import word_lists
@@ -43,7 +43,7 @@ def plain(word: Word) -> str:
     return "".join(letter for letter in bare if not unicodedata.combining(letter))
 
 
-def names(clause: Clause, opens: int, known: frozenset[str]) -> list[Name]:
+def names(clause: Clause, opens: int, capitalised: frozenset[str]) -> list[Name]:
     """The names of a clause. `opens`: where its sentence begins, whose first word has a capital anyway; `known`: words with capitals elsewhere."""
     found: list[Name] = []
     words = clause.words
@@ -53,7 +53,7 @@ def names(clause: Clause, opens: int, known: frozenset[str]) -> list[Name]:
             found.append(Name(index, index, (substance,), "drug"))
         elif words[index].text[0].isupper():
             last = _run(words, index)
-            name = _name(words, index, last, opens, known)
+            name = _name(words, index, last, opens, capitalised)
             if name is not None:
                 found.append(name)
             index = last
@@ -74,10 +74,10 @@ def _run(words: Sequence[Word], first: int) -> int:
     return last
 
 
-def _name(words: Sequence[Word], first: int, last: int, opens: int, known: frozenset[str]) -> Name | None:
-    """A run of words with capitals as a name; None where it names nobody for certain."""
+def _name(words: Sequence[Word], first: int, last: int, opens: int, capitalised: frozenset[str]) -> Name | None:
+    """A run of words with capitals as a name; None if it names nobody for certain."""
     run = words[first : last + 1]
-    telling = [
+    naming = [
         place
         for place, word in enumerate(run, first)
         if len(bare := plain(word)) > 1
@@ -90,39 +90,39 @@ def _name(words: Sequence[Word], first: int, last: int, opens: int, known: froze
         and (not bare.isupper() or bare in _AGENCIES)
         and (not word.text.isupper() or bare in _AGENCIES)
     ]
-    owner = next((place for place in telling[:-1] if words[place].fold.endswith(("'s", "s'"))), None)
-    telling = [place for place in telling if owner is None or place > owner]  # Castleford's Dwayne Osei
+    owner = next((place for place in naming[:-1] if words[place].fold.endswith(("'s", "s'"))), None)
+    naming = [place for place in naming if owner is None or place > owner]  # Castleford's Dwayne Osei
     titled = any(plain(word) in TITLES for word in run)
-    if not telling:
+    if not naming:
         return None
-    if len(telling) == 1 and words[telling[0]].start == opens and not titled and words[telling[0]].fold not in known and len(run) == 1:
+    if len(naming) == 1 and words[naming[0]].start == opens and not titled and words[naming[0]].fold not in capitalised and len(run) == 1:
         return None  # any word has a capital there
     after = words[last + 1] if last + 1 < len(words) else None
-    if len(telling) == 1 and after is not None and after.content and after.text[0].islower() and not titled and _is_demonym(words[telling[0]].fold):
+    if len(naming) == 1 and after is not None and after.content and after.text[0].islower() and not titled and _is_demonym(words[naming[0]].fold):
         return None  # the Danish firm
     if _describes(words, first, last):
         return None  # the former Inter Milan star
     organised = any(plain(word) in _ORGANISATION for word in run)
     kind = "person" if titled else "organisation" if organised else ""
-    return Name(telling[0], last, tuple(dict.fromkeys(plain(words[place]) for place in telling)), kind)
+    return Name(naming[0], last, tuple(dict.fromkeys(plain(words[place]) for place in naming)), kind)
 
 
 def _is_demonym(fold: str) -> bool:
-    """Whether a word is of a people or a place by its ending."""
+    """True if a word names a people or a place by its ending: Danish, Parisian."""
     return fold.endswith(
         ("ish", "ese", "ian", "ean", "can", "ench", "reek", "erman", "iss", "utch", "ntine", "ani", "aqi", "aeli", "swede", "dane", "finn", "spaniard")
     )
 
 
 def _describes(words: Sequence[Word], first: int, last: int) -> bool:
-    """Whether a run of words with capitals belongs to a description of somebody: "the former Inter Milan star", "a Chelsea supporter"."""
+    """True if a run of words with capitals belongs to a description of somebody: "the former Inter Milan star", "a Chelsea supporter"."""
     if last + 1 >= len(words) or plain(words[last + 1]) not in _BEARERS:
         return False
     return any(word.fold in {"the", "a", "an", "former", "ex"} for word in words[max(0, first - 3) : first + 1])
 
 
 def same(one: Name, other: Name) -> bool:
-    """Whether two names may name the same."""
+    """True if two names may name the same."""
     if set(one.keys) & set(other.keys):
         return True
     first, second = " ".join(sorted(one.keys)), " ".join(sorted(other.keys))
@@ -137,6 +137,6 @@ def _initials(name: Name) -> str:
     return "".join(key[0] for key in name.keys)
 
 
-def known_names(everywhere: Sequence[Reading]) -> frozenset[str]:
+def capitalised_words(everywhere: Sequence[ParsedText]) -> frozenset[str]:
     """Words that have a capital where they do not begin a sentence, folded."""
     return frozenset(word.fold for reading in everywhere for word in reading.words[1:] if word.text[0].isupper())

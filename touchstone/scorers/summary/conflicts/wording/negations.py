@@ -78,7 +78,7 @@ def cues(clause: Clause, other: Clause) -> list[Cue]:
 
 
 def cue_at(clause: Clause, index: int) -> Cue | None:
-    """The negation that begins at a word, None where none does."""
+    """The negation that begins at a word, None if none does."""
     return _cue(clause, index, NO_CLAUSE) if clause.words[index].stem else None
 
 
@@ -126,7 +126,7 @@ def _dismissed(clause: Clause, index: int) -> int | None:
 
 
 def softened(clause: Clause, index: int) -> bool:
-    """Whether a negation does not say the opposite of what follows: "not only", "may or may not", "don't you?", "did not know that …", "not 5 but 2"."""
+    """True if a negation does not say the opposite of what follows: "not only", "may or may not", "don't you?", "did not know that …", "not 5 but 2"."""
     word = clause.words[index]
     earlier, before = (clause.words[index - back].fold if index >= back else "" for back in (2, 1))
     after = clause.words[index + 1].fold if index + 1 < len(clause.words) else ""

@@ -11,5 +11,5 @@ FAMILIES = rows(__file__, "opposites")
 PEOPLE = _LISTS["people"]
 RELATIONAL = _LISTS["relational"]
 COMPARATIVES = _LISTS["comparatives"]
-#: Words whose complement, up to a mark, may stand first: "before lunch, they voted".
+#: Words whose complement, up to a mark, may come first: "before lunch, they voted".
 TEMPORAL = frozenset({"before", "after", "prior", "following"})

@@ -1,4 +1,4 @@
-"""Negations and opposites: a sentence that says of the same thing what a unit denies."""
+"""Negations and opposites: a sentence states what a unit denies, or the other way round."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.difference import Difference
 from touchstone.scorers.summary.conflicts.wording.antonyms import Opposite, alike, exchanged, opposites, rule_of, turned
-from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Overlap, Reading, overlap
+from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Overlap, ParsedText, overlap
 from touchstone.scorers.summary.conflicts.wording.elsewhere import elsewhere
 from touchstone.scorers.summary.conflicts.wording.marks import NEGATIVE_STEMS, NEUTRAL, OFFICES, POINTERS
 from touchstone.scorers.summary.conflicts.wording.negations import Cue, cues
@@ -31,7 +31,7 @@ class Compared(NamedTuple):
 
     @property
     def parity_differs(self) -> bool:
-        """Whether one of them is negated and the other not; a double negation is none."""
+        """True if one of them is negated and the other not; a double negation is none."""
         return len(self.negations_here) % 2 != len(self.negations_there) % 2
 
     @property
@@ -72,7 +72,7 @@ def _rest(clause: Clause, without: set[int], roots: set[str]) -> frozenset[str]:
     return frozenset(word.stem for place, word in enumerate(clause.words) if word.content and place not in without and word.stem not in roots)
 
 
-def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """Negations and opposites of what a unit says."""
     for clause in sentence.clauses:
         for number, unit in enumerate(units):
@@ -89,8 +89,8 @@ def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
                     yield found
 
 
-def _ordered(here: Clause, units: Sequence[Reading]) -> bool:
-    """Whether a unit has both ends as the sentence has them."""
+def _ordered(here: Clause, units: Sequence[ParsedText]) -> bool:
+    """True if a unit has both ends as the sentence has them."""
     return any(exchanged(here, other, turned_round=False) is not None for unit in units for other in unit.clauses)
 
 
@@ -136,7 +136,7 @@ def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Di
 
 
 def _only_one(here: Clause, there: Clause, bare: Overlap) -> bool:
-    """Whether one word is all that both say of the same "he" or "the patient": "he has no history of diabetes", "he is diabetic"."""
+    """True if one word is all that both say of the same "he" or "the patient": "he has no history of diabetes", "he is diabetic"."""
     if bare.here or bare.there or len(bare.shared) != 1 or not here.words or not there.words:
         return False
     return here.words[0].fold == there.words[0].fold and here.words[0].fold in {"he", "she", "there"}
@@ -151,7 +151,7 @@ def _negated_place(clause: Clause, cue: Cue, other: Clause, neutral: frozenset[s
 
 
 def _qualified(here: Clause, there: Clause, shared: Overlap) -> bool:
-    """Whether one is about a special one of what the other is about, as the deputy mayor and the mayor."""
+    """True if one is about a special one of what the other is about, as the deputy mayor and the mayor."""
     for clause, other in ((here, there), (there, here)):
         first = next((place for place, word in enumerate(clause.words) if word.content), None)
         if first is None or clause.words[first].stem in shared.shared or first + 1 >= len(clause.words):
@@ -175,7 +175,7 @@ def _span(clause: Clause, first: int, last: int) -> tuple[int, int]:
 
 
 def _denies_otherwise(here: Clause, there: Clause, compared: Compared) -> bool:
-    """Whether one has a verb that denies by itself, besides the negations found."""
+    """True if one has a verb that denies by itself, besides the negations found."""
     own = {
         word.stem
         for clause, found in ((here, compared.negations_here), (there, compared.negations_there))
@@ -186,8 +186,8 @@ def _denies_otherwise(here: Clause, there: Clause, compared: Compared) -> bool:
     return (here.all_stems & NEGATIVE_STEMS) - own != (there.all_stems & NEGATIVE_STEMS) - own
 
 
-def _borne(here: Clause, there: Clause, alarm: Compared, units: Sequence[Reading]) -> bool:
-    """Whether any given unit says what the sentence says."""
+def _borne(here: Clause, there: Clause, alarm: Compared, units: Sequence[ParsedText]) -> bool:
+    """True if any given unit says what the sentence says."""
     for unit in units:
         for other in unit.clauses:
             if other is there or not here.all_stems & other.all_stems:

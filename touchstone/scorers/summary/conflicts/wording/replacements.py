@@ -1,4 +1,4 @@
-"""A sentence that is a unit but for some words: what stands in the place of what."""
+"""A sentence that equals a unit but for some words: which words replace which."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 from touchstone.scorers.summary.conflicts.difference import Difference
 from touchstone.scorers.summary.conflicts.wording.antonyms import alike, rule_of, sides
 from touchstone.scorers.summary.conflicts.wording.body_sides import body_side
-from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, Reading, overlap
+from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, ParsedText, overlap
 from touchstone.scorers.summary.conflicts.wording.marks import NEGATIVE, POINTERS, ZERO
 from touchstone.scorers.summary.conflicts.wording.names import Name, same
 from touchstone.scorers.summary.conflicts.wording.negations import cue_at
@@ -51,7 +51,7 @@ def edits(here: Clause, there: Clause) -> list[Edit]:
     return [edit for edit in found if len(edit.here) <= EDIT_MAX and len(edit.there) <= EDIT_MAX]
 
 
-def find(sentence: Reading, units: Sequence[Reading], names: dict[int, list[Name]]) -> Iterator[Difference]:
+def find(sentence: ParsedText, units: Sequence[ParsedText], names: dict[int, list[Name]]) -> Iterator[Difference]:
     """Differences in the words that were replaced; `names`: of the whole sentence (0) and of each whole unit (1, 2, …)."""
     for number, unit in enumerate(units):
         every = edits(sentence.whole, unit.whole)
@@ -72,8 +72,8 @@ def find(sentence: Reading, units: Sequence[Reading], names: dict[int, list[Name
                 yield found
 
 
-def _turns(sentence: Reading, unit: Reading, edit: Edit, other: Edit) -> bool:
-    """Whether another replacement in the same clause may turn the sense back."""
+def _turns(sentence: ParsedText, unit: ParsedText, edit: Edit, other: Edit) -> bool:
+    """True if another replacement in the same clause may turn the sense back."""
     if any(sentence.whole.words[place].fold in ZERO for place in other.here):
         return True  # "conflicts of interest: none"
     if not _same_clause(sentence, _anchor(edit.here, sentence.whole), _anchor(other.here, sentence.whole)):
@@ -88,7 +88,7 @@ def _turns(sentence: Reading, unit: Reading, edit: Edit, other: Edit) -> bool:
     )
 
 
-def _same_clause(reading: Reading, one: int, other: int) -> bool:
+def _same_clause(reading: ParsedText, one: int, other: int) -> bool:
     first, second = sorted((reading.whole.words[one].start, reading.whole.words[other].start))
     return any(clause.words[0].start <= first and second < clause.words[-1].end for clause in reading.clauses)
 
@@ -137,7 +137,7 @@ def _content(clause: Clause, places: range) -> int:
 
 
 def _negates(clause: Clause, place: int) -> bool:
-    """Whether a negation begins at a word, and says the opposite of what follows."""
+    """True if a negation begins at a word, and says the opposite of what follows."""
     cue = cue_at(clause, place)
     return cue is not None and not cue.soft
 
@@ -159,7 +159,7 @@ def _hand(clause: Clause, place: int) -> dict[int, int]:
 
 
 def _same_besides(here: Clause, there: Clause, edit: Edit) -> bool:
-    """Whether nothing but the negation, small words and the form of the verb was replaced."""
+    """True if nothing but the negation, small words and the form of the verb was replaced."""
     mine, theirs = (
         {
             clause.words[place].stem
@@ -171,7 +171,7 @@ def _same_besides(here: Clause, there: Clause, edit: Edit) -> bool:
         }
         for clause, places in ((here, edit.here), (there, edit.there))
     )
-    # One word more may stand beside it: "never married", "married young".
+    # One further word is allowed: "never married", "married young".
     return mine == theirs or (bool(mine & theirs) and len(mine ^ theirs) == 1)
 
 
@@ -188,10 +188,10 @@ def _between(clause: Clause, first: int, last: int) -> tuple[int, int]:
     return clause.words[first].start, clause.words[last].end
 
 
-def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Reading]) -> bool:
-    """Whether another unit says it as the sentence does: with its name or word, or negated as it is."""
+def _borne(sentence: ParsedText, edit: Edit, found: Difference, units: Sequence[ParsedText]) -> bool:
+    """True if another unit says it as the sentence does: with its name or word, or negated as it is."""
     whole = sentence.whole
-    said = sentence.text[found.here[0] : found.here[1]].casefold()
+    written = sentence.text[found.here[0] : found.here[1]].casefold()
     word = next((place for place, one in enumerate(whole.words) if (one.start, one.end) == found.here), None)
     negated = any(_negates(whole, place) for place in edit.here)
     # "Ruled out" negates on both sides of "arson was not ruled out": what the rest of the sentence negates is not what was turned.
@@ -202,9 +202,9 @@ def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Rea
         if number == found.unit or not shared.shared or len(shared.shared) < min(len(shared.here), len(shared.there)):
             continue
         if found.rule == "name":
-            borne = said in unit.text.casefold()
+            borne = written in unit.text.casefold()
         elif word is not None and found.rule != "negation":
-            borne = any(_said_of_the_same(sentence, word, clause) for clause in unit.clauses)
+            borne = any(_is_about_the_same(sentence, word, clause) for clause in unit.clauses)
         else:
             words = {whole.words[place].stem for place in edit.here if whole.words[place].content and not _negates(whole, place)}
             borne = words <= unit.whole.all_stems and negated == any(
@@ -215,8 +215,8 @@ def _borne(sentence: Reading, edit: Edit, found: Difference, units: Sequence[Rea
     return False
 
 
-def _said_of_the_same(sentence: Reading, place: int, there: Clause) -> bool:
-    """Whether a clause has a word of the sentence, or one of its side, and beside it what the sentence has beside it: of profit, not of revenue."""
+def _is_about_the_same(sentence: ParsedText, place: int, there: Clause) -> bool:
+    """True if a clause has a word of the sentence, or one of its side, and beside it what the sentence has beside it: of profit, not of revenue."""
     word = sentence.whole.words[place]
     here = next((clause for clause in sentence.clauses if word in clause.words), sentence.whole)
     at = here.words.index(word)

@@ -1,14 +1,14 @@
-"""Names in a role: a sentence that says of one person, place, organisation or drug what a unit says of another."""
+"""Names in a role: a sentence says about one person, place, organisation or drug what a unit says about another."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, Reading, overlap
+from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, ParsedText, overlap
 from touchstone.scorers.summary.conflicts.wording.elsewhere import elsewhere
 from touchstone.scorers.summary.conflicts.wording.marks import OFFICES
-from touchstone.scorers.summary.conflicts.wording.names import TITLES, Name, known_names, names, plain, same
+from touchstone.scorers.summary.conflicts.wording.names import TITLES, Name, capitalised_words, names, plain, same
 from touchstone.scorers.summary.conflicts.wording.polarity import compare
 from touchstone.scorers.summary.lexical import stem
 from touchstone.scorers.summary.word_lists import listed
@@ -32,11 +32,11 @@ _MUTUAL = frozenset(map(stem, listed("meet marry merge talk speak play compete c
 }
 
 
-def find(sentence: Reading, units: Sequence[Reading]) -> Iterator[Difference]:
+def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """Names in another's place, and names that changed places."""
     everywhere = (sentence, *units)
-    known = known_names(everywhere)
-    of_clause = {id(clause): names(clause, reading.words[0].start, known) for reading in everywhere if reading.words for clause in reading.clauses}
+    capitalised = capitalised_words(everywhere)
+    of_clause = {id(clause): names(clause, reading.words[0].start, capitalised) for reading in everywhere if reading.words for clause in reading.clauses}
     full = _full_names([name for found in of_clause.values() for name in found])
     of_clause = {key: [full.get(name.keys, name)._replace(first=name.first, last=name.last) for name in found] for key, found in of_clause.items()}
     of_text = [[name for clause in reading.clauses for name in of_clause[id(clause)]] for reading in everywhere]
@@ -73,12 +73,12 @@ def _full_names(found: Sequence[Name]) -> dict[tuple[str, ...], Name]:
 
 
 def _alike(one: Name, other: Name) -> bool:
-    """Whether two names can stand for each other: both a drug, both a person, or not told."""
+    """True if two names may replace each other: both a drug, both a person, or of unknown kind."""
     if "drug" in {one.kind, other.kind}:
         return one.kind == other.kind
     if {one.kind, other.kind} == {"person", "organisation"}:
         return False
-    # A name of one word may be a firm's beside a person's of two, unless a title or a place tells.
+    # Beside a name of two words, a name of one word may be a firm's; unless a title or a place shows its kind.
     return one.kind == other.kind != "" or len(one.keys) == len(other.keys) or (len(one.keys) > 1 and len(other.keys) > 1)
 
 
@@ -94,7 +94,7 @@ def _rest(clause: Clause, found: Sequence[Name]) -> frozenset[str]:
 
 
 def _in_place_of(here: Clause, there: Clause, found: tuple[list[Name], list[Name]], name: Name, other: Name) -> frozenset[str] | None:
-    """What both clauses share besides names, where one name stands in the other's place; else None."""
+    """The stems that both clauses share besides names if one name replaces the other; else None."""
     if compare(here, there).flips:
         return None
     mine = _rest(here, [one for one in found[0] if one.kind != "drug" or one is name]) - drugs_of([name])
@@ -119,7 +119,7 @@ def drugs_of(found: Sequence[Name]) -> frozenset[str]:
 
 
 def _role(clause: Clause, name: Name) -> tuple[str, str]:
-    """How a name stands in its clause: subject, agent, behind a preposition or behind a word; and what stands there."""
+    """A name's role in its clause (subject, agent, behind a preposition, object), and for an object the word before it."""
     if _described(clause, name):
         return "subject", ""
     before = [word for word in clause.words[: name.first] if word.stem and plain(word) not in TITLES and word.fold not in {"the", "a", "an"}]
@@ -138,7 +138,7 @@ def _role(clause: Clause, name: Name) -> tuple[str, str]:
 
 
 def _described(clause: Clause, name: Name) -> bool:
-    """Whether all before a name describes its bearer ("chief executive", "the lorry driver,"), and what follows says something of them."""
+    """True if all before a name describes its bearer ("chief executive", "the lorry driver,"), and what follows says something of them."""
     before = [word for word in clause.words[: name.first] if word.stem]
     if not before or len(before) > 5 or before[-1].fold not in OFFICES or name.last + 1 == len(clause.words):
         return False
@@ -146,7 +146,7 @@ def _described(clause: Clause, name: Name) -> bool:
 
 
 def _same_role(here: Clause, there: Clause, one: Name, other: Name, shared: frozenset[str]) -> bool:
-    """Whether two names stand in the same role of what both clauses say."""
+    """True if two names have the same role in what both clauses say."""
     mine, theirs = _role(here, one), _role(there, other)
     if mine[0] == theirs[0]:
         if mine[0] == "object":
@@ -165,8 +165,8 @@ def _same_role(here: Clause, there: Clause, one: Name, other: Name, shared: froz
     return False
 
 
-def _borne(clause: Clause, name: Name, alarm: frozenset[str], units: Sequence[Reading], of_clause: dict[int, list[Name]]) -> bool:
-    """Whether a given unit says the same of the sentence's own name."""
+def _borne(clause: Clause, name: Name, alarm: frozenset[str], units: Sequence[ParsedText], of_clause: dict[int, list[Name]]) -> bool:
+    """True if a given unit says the same of the sentence's own name."""
     for unit in units:
         for other in unit.clauses:
             theirs = of_clause[id(other)]
@@ -200,7 +200,7 @@ def _swapped(here: Clause, there: Clause, mine: Sequence[Name], theirs: Sequence
 
 
 def _between(clause: Clause, first: Name, second: Name) -> tuple[frozenset[str], bool] | None:
-    """The content words between two names, and whether they are passive; None where the order says nothing or is not clear."""
+    """The content words between two names, and whether they are passive; None if the order says nothing or is not clear."""
     words = clause.words[first.last + 1 : second.first]
     if len(words) > 6 or any(not word.stem for word in words) or _MUTUAL & {form for word in words for form in (word.fold, word.stem)}:
         return None

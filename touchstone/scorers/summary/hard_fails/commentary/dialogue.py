@@ -33,7 +33,7 @@ def without_speech(text: str, spans: Sequence[Span]) -> Iterator[str]:
 
 
 def _speaker(text: str, span: Span) -> str | None:
-    """The name before the colon at the beginning of a sentence's line, in small letters; None where no speaker stands."""
+    """The name before the colon at the beginning of a sentence's line, in small letters; None if there is no speaker."""
     begin = max(text.rfind("\n", 0, span.start) + 1, span.start - 2_000)
     line = _SPEAKER.match(text, begin, begin + _LINE_CHARS)
     if line is None:

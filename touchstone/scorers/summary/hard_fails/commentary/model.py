@@ -20,13 +20,13 @@ _RUN_MAX = 4
 
 
 def score(words: Sequence[str], introduced: AbstractSet[str]) -> float:
-    """The log odds that words (as `sources.tokens` gives them) are commentary, over the threshold: positive for commentary."""
+    """The log odds that words (as `nouns.tokens` gives them) are commentary, over the threshold: positive for commentary."""
     weights, bias = _weights()
     return bias + sum(weights.get(feature, 0.0) for feature in features(words, introduced))
 
 
 def features(words: Sequence[str], introduced: AbstractSet[str]) -> set[str]:
-    """What the model sees of a sentence."""
+    """The features of a sentence."""
     classes = ["^", *(_class(word, first=at == 0) for at, word in enumerate(words)), "$"]
     found = set(_runs(classes))
     for at in range(len(words)):
@@ -65,7 +65,7 @@ def _runs(classes: Sequence[str]) -> Iterator[str]:
 
 
 def _around(classes: Sequence[str], noun: Noun, introduced: bool) -> Iterator[str]:
-    """A noun with its article, what stands before it, and the verb after it."""
+    """A noun with its article, the word before it, and the verb after it."""
     at = noun.after + 1
     while at < len(classes) - 1 and (classes[at] == "ly" or classes[at] in {"also", "then", "first", "now", "only", "just"}):
         at += 1

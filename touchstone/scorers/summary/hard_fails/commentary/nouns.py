@@ -1,4 +1,4 @@
-"""Nouns for texts and their writers in a sentence, with what stands around them, and which texts a story brings up."""
+"""Nouns for texts and their writers in a sentence, with their surroundings, and the texts that a story brings up."""
 
 import re
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ TOKENS_MAX = 400
 
 
 class Noun(NamedTuple):
-    """A word for a text or its writer, and what stands around it."""
+    """A word for a text or its writer, with its surroundings."""
 
     kind: str
     at: int
@@ -67,7 +67,7 @@ def word_kind(word: str) -> str | None:
 
 
 def verb_class(word: str) -> str | None:
-    """Whether a verb discusses, states, or speaks of a text with the right word after it, and its form: "discuss:s"."""
+    """True if a verb discusses, states, or speaks of a text with the right word after it, and its form: "discuss:s"."""
     for form, forms in (("s", THIRD), ("base", BASES), ("ed", PAST)):
         if base := forms.get(word):
             kind = "discuss" if base in DISCUSSING else "state" if base in STATING else "with"
@@ -93,7 +93,7 @@ def introduces(words: Sequence[str]) -> frozenset[str]:
 
 
 def _is_indefinite(words: Sequence[str], at: int) -> bool:
-    """Whether a noun stands with an article or possessive, or with a name or adjective, and is not pointed at."""
+    """True if a noun has an article, possessive, name or adjective before it, and is not pointed at."""
     left = list(words[max(0, at - 4) : at])
     return any(word in DETERMINERS for word in left) and not any(word in POINTING or word == "your" for word in left) and left[-1:] != ["this"]
 
@@ -110,7 +110,7 @@ def brought(words: Sequence[str], noun: Noun) -> frozenset[str]:
 
 
 def noun_at(words: Sequence[str], at: int) -> Noun | None:
-    """The noun at a place with what stands around it; None where no word for a text or writer stands there."""
+    """The noun at a place with its surroundings; None if the word there is not for a text or writer."""
     word = words[at]
     possessive = word.endswith(("'s", "s'"))
     kind = NOUNS.get(word.removesuffix("'s").removesuffix("'"))

@@ -1,4 +1,4 @@
-"""Whether a text is where something is said, or the whole that something is a part of: "in the article, …", "the tone of the passage"."""
+"""True if a text is where something is said, or the whole that something is a part of: "in the article, …", "the tone of the passage"."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
 
 
 def past_source(words: Sequence[str], at: int) -> int:
-    """The place after another word for the text given ("the author of the article"); -1 where something else stands there."""
+    """The place after another word for the text given ("the author of the article"); -1 if something else is there."""
     for end in range(at, min(at + 6, len(words))):
         if (
             (noun := noun_at(words, end))
@@ -91,7 +91,7 @@ def _opens_with_place(words: Sequence[str], noun: Noun, following: Sequence[str]
 
 
 def _is_said_in(noun: Noun, earlier: Sequence[str], following: Sequence[str]) -> bool:
-    """Whether something is said to stand in the text: "as mentioned in the text", "it is not stated in the text who paid"."""
+    """True if something is said to be in the text: "as mentioned in the text", "it is not stated in the text who paid"."""
     impersonal = "it" in earlier and ("is" in earlier or "was" in earlier)
     if following and following[0][0].isalpha() and not (noun.pointed or impersonal or "as" in earlier):
         return False
@@ -104,12 +104,12 @@ def _is_said_in(noun: Noun, earlier: Sequence[str], following: Sequence[str]) ->
 
 
 def _passive_saying(words: Sequence[str]) -> bool:
-    """As in "…, it is explained that", "…, the author describes"."""
+    """True for "…, it is explained that", "…, the author describes"."""
     return list(words[:2]) in WRITERS or any(word in SAID_IN and words[at - 1] in {"is", "are"} for at, word in enumerate(words) if at)
 
 
 def is_whole_of(words: Sequence[str], noun: Noun) -> bool:
-    """As in "The tone of the article", "the rest of the document", "the main points made in the text"."""
+    """True for "The tone of the article", "the rest of the document", "the main points made in the text"."""
     if noun.kind in {READER, AUTHORS} or not noun.start or words[noun.start - 1] not in {"of", "in", "from", "by"}:
         return False
     following = words[noun.after] if noun.after < len(words) else ""

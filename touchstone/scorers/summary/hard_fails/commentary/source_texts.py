@@ -1,7 +1,7 @@
-"""Whether a sentence makes the text that was given to the summariser its speaker, its place or its subject.
+"""True if a sentence makes the text that was given to the summariser its speaker, its place or its subject.
 
-A sentence is read as words and marks. Each word for a text or its writer is looked at with what stands left of it (its article, adjectives, preposition)
-and right of it (what qualifies it, the verb). Nouns differ: *passage, text, excerpt* hardly ever are what a summary is about; *article, author* may be,
+A sentence is read as words and marks. Each word for a text or its writer is judged by the words left of it (article, adjectives, preposition) and right
+of it (qualifiers, the verb). Nouns differ: *passage, text, excerpt* hardly ever are what a summary is about; *article, author* may be,
 *document, summary* often are; *report, study, treaty, letter* are the subject unless they are pointed at ("the provided report").
 """
 
@@ -33,7 +33,7 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
 
 
 def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str]) -> bool:
-    """Whether words, quotations taken out, speak of the text given. `introduced`: kinds of texts that the story itself has brought up before."""
+    """True if words, quotations taken out, speak of the text given. `introduced`: kinds of texts that the story itself has brought up before."""
     here = introduced
     for at, word in enumerate(words):
         if word in BRINGS_AUTHOR:
@@ -50,7 +50,7 @@ def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str]) -> b
 
 
 def _is_commentary(words: Sequence[str], noun: Noun, introduced: bool) -> bool:
-    """Whether a noun is the text given, as speaker, place or subject."""
+    """True if a noun is the text given, as speaker, place or subject."""
     if _is_supplied(words, noun):
         return True
     if noun.kind == WORK and not (noun.pointed and noun.determiner != "this"):
@@ -73,7 +73,7 @@ def _is_commentary(words: Sequence[str], noun: Noun, introduced: bool) -> bool:
 
 
 def _is_supplied(words: Sequence[str], noun: Noun) -> bool:
-    """As in "the provided notes", "the uploaded transcript": wherever that stands."""
+    """True for "the provided notes", "the uploaded transcript", anywhere."""
     if noun.determiner not in {"the", "this", "your"} or noun.kind == READER or words[noun.at] in NO_SUPPLY:
         return False
     following = words[noun.at + 1] if noun.at + 1 < len(words) else ""
@@ -81,7 +81,7 @@ def _is_supplied(words: Sequence[str], noun: Noun) -> bool:
 
 
 def _is_reported(words: Sequence[str], noun: Noun) -> bool:
-    """Whether somebody in the story speaks of the text: "the judge ruled that the document …"."""
+    """True if somebody in the story speaks of the text: "the judge ruled that the document …"."""
     if noun.start > 2 and words[noun.start - 1] == "whether":
         return True
     for at in range(max(0, noun.start - 10), noun.start):
@@ -91,7 +91,7 @@ def _is_reported(words: Sequence[str], noun: Noun) -> bool:
 
 
 def _possesses(words: Sequence[str], noun: Noun) -> bool:
-    """As in "The article's main argument", "the author's point"."""
+    """True for "The article's main argument", "the author's point"."""
     following = words[noun.at + 1 : noun.at + 4]
     if any(word in {"author", "writer"} for word in following):
         return any(word in THIRD for word in words[noun.at + 2 : noun.at + 5])

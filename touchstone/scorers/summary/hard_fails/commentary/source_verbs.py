@@ -1,4 +1,4 @@
-"""Whether a text or its writer is what a verb of saying is about: "the article discusses", "the text does not say", "the author is silent"."""
+"""True if a text or its writer is what a verb of saying is about: "the article discusses", "the text does not say", "the author is silent"."""
 
 from collections.abc import Sequence
 
@@ -80,7 +80,7 @@ def _does_otherwise(noun: Noun, verb: str, following: Sequence[str]) -> bool:
 
 
 def _verb_place(words: Sequence[str], noun: Noun) -> int:
-    """Where the verb of a noun stands: after what qualifies the noun, an aside and adverbs; -1 where what follows makes it a text of its own."""
+    """The place of a noun's verb: after qualifiers, an aside and adverbs; -1 if what follows makes it a text of its own."""
     at = noun.after
     if words[at : at + 1] == ["of"]:
         at = _past_paper(words, at + 1) if noun.kind in {AUTHOR, AUTHORS} else -1
@@ -101,7 +101,7 @@ def _verb_place(words: Sequence[str], noun: Noun) -> int:
 
 
 def _past_paper(words: Sequence[str], at: int) -> int:
-    """The place after "the paper" in "the authors of the paper argue"; -1 where they do something else than a paper's writers do in it."""
+    """The place after "the paper" in "the authors of the paper argue"; -1 if they do something else than a paper's writers do in it."""
     if words[at : at + 1] not in (["the"], ["this"]) or words[at + 1 : at + 2] not in (["paper"], ["study"], ["report"], ["essay"], ["letter"]):
         return -1
     verb = words[at + 2] if at + 2 < len(words) else ""
@@ -109,7 +109,7 @@ def _past_paper(words: Sequence[str], at: int) -> int:
 
 
 def part_speaks(words: Sequence[str], at: int) -> bool:
-    """As in "The first paragraph introduces", "the closing lines return to", "the introduction presents"."""
+    """True for "The first paragraph introduces", "the closing lines return to", "the introduction presents"."""
     alone = words[at] in {"introduction", "conclusion"}
     start = at - 1 if alone else at - 2
     if start < 0 or words[start] != "the" or not (alone or words[at - 1] in ORDERED):
@@ -129,7 +129,7 @@ def part_speaks(words: Sequence[str], at: int) -> bool:
 
 
 def is_silent(words: Sequence[str], at: int) -> bool:
-    """As in "… does not say"."""
+    """True for "… does not say"."""
     following = words[at + 1 : at + 6]
     rest = [word for word in following if word != "not" and not word.endswith("ly")]
     negated = words[at : at + 1] and (words[at].endswith("n't") or (words[at] in {"does", "do", "did"} and following[:1] == ["not"]))
@@ -138,7 +138,7 @@ def is_silent(words: Sequence[str], at: int) -> bool:
 
 
 def _says(noun: Noun, base: str, following: Sequence[str]) -> bool:
-    """Whether a noun of this kind with this verb is the text given or its writer."""
+    """True if a noun of this kind with this verb is the text given or its writer."""
     if base in WITH and not (base in {"conclude", "tell"} and noun.pointed):
         return _says_with(noun, base, following)
     if noun.kind == SPEAKER:
@@ -155,7 +155,7 @@ def _says(noun: Noun, base: str, following: Sequence[str]) -> bool:
 
 
 def _says_with(noun: Noun, base: str, following: Sequence[str]) -> bool:
-    """Whether a verb that needs the right word after it has that: "begins with", "gives an overview"."""
+    """True if a verb that needs the right word after it has that: "begins with", "gives an overview"."""
     fits = bool(following) and following[0] in WITH[base]
     if base in {"give", "provide", "offer", "contain", "include"} and not (noun.pointed or noun.kind == AUTHOR):
         fits = fits and any(word in OF_CONTENT for word in following[:5])
@@ -179,7 +179,7 @@ def _says_with(noun: Noun, base: str, following: Sequence[str]) -> bool:
 
 
 def _is_said_to_be(words: Sequence[str], noun: Noun, at: int) -> bool:
-    """As in "The text is about bees", "This document is a discharge letter", "the reader is told"."""
+    """True for "The text is about bees", "This document is a discharge letter", "the reader is told"."""
     following = words[at + 1 : at + 7]
     if not following:
         return False

@@ -1,4 +1,4 @@
-"""The vocabulary of commentary: words for texts and their writers, what stands around them, and verbs of what a text does. Lists in vocabulary.toml."""
+"""The vocabulary of commentary: texts and their writers, the words around them, and verbs of what a text does. Lists are in vocabulary.toml."""
 
 from touchstone.scorers.summary.word_lists import listed, table, word_lists
 

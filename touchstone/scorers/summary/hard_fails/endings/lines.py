@@ -107,7 +107,7 @@ def _is_row_of_cells(last: str, above: Sequence[str]) -> bool | None:
 
 
 def is_whole_item(lines: Lines, bare: str) -> bool | None:
-    """Whether the last line is, or goes on with, an item of a list and shows no cut; None where it is no item."""
+    """True if the last line is, or goes on with, an item of a list and shows no cut; None if it is no item."""
     first = lines.last
     if not (marker := _ITEM.match(first)):
         # An item that goes on over lines: indented ones, or such as begin in small letters.
@@ -132,7 +132,7 @@ def is_whole_item(lines: Lines, bare: str) -> bool | None:
 
 
 def is_labelled_value(lines: Lines, bare: str) -> bool:
-    """Whether the last line is "Label: value": a value, not a sentence."""
+    """True if the last line is "Label: value": a value, not a sentence."""
     label = _LABEL.match(lines.last[:TAIL_CHARS])
     if label is None or len(label[1].split()) > 5:
         return False
@@ -146,7 +146,7 @@ def is_labelled_value(lines: Lines, bare: str) -> bool:
 
 
 def is_signature(lines: Lines) -> bool:
-    """Whether the text ends with lines of names and titles, apart from the prose before: a signature, or a heading without a mark."""
+    """True if the text ends with lines of names and titles, apart from the prose before: a signature, or a heading without a mark."""
     if not _is_name(lines.last):
         return False
     if not lines.before:
@@ -161,7 +161,7 @@ def is_signature(lines: Lines) -> bool:
 
 
 def is_address(lines: Lines) -> bool:
-    """Whether the last line goes on with an address that the lines before it began: after a colon, a comma or a name, in capitals and numbers."""
+    """True if the last line goes on with an address that the lines before it began: after a colon, a comma or a name, in capitals and numbers."""
     words = lines.last.split()
     if lines.apart or not lines.before or not 0 < len(words) <= 8:
         return False
@@ -170,7 +170,7 @@ def is_address(lines: Lines) -> bool:
 
 
 def _is_name(line: str) -> bool:
-    """Whether a line is one to six words as names, titles and headings are written."""
+    """True if a line is one to six words as names, titles and headings are written."""
     words = line.strip(" \t*_").split()
     if not 0 < len(words) <= 8 or _NO_NAME_FIRST.match(words[0]) or _LONELY_TITLE.fullmatch(words[-1]):
         return False
@@ -179,14 +179,14 @@ def _is_name(line: str) -> bool:
 
 
 def is_dashed(lines: Lines) -> bool:
-    """Whether the last two lines are both "name – what of it"."""
+    """True if the last two lines are both "name – what of it"."""
     above = lines.before[-1] if lines.before else ""
     both = _DASHED.match(lines.last[:TAIL_CHARS]) is not None and _DASHED.match(above[:TAIL_CHARS]) is not None
     return both and above.rstrip()[-1] not in TERMINAL and STOPS_SHORT.search(lines.last.rstrip()) is None
 
 
 def is_headline(lines: Lines) -> bool:
-    """Whether the last line is written as headlines are: in capitals, or each longer word with one."""
+    """True if the last line is written as headlines are: in capitals, or each longer word with one."""
     words = lines.last.strip(" \t*_").split()
     bare = lines.last.strip()
     if bare.lower().endswith((" the", " a", " an", " and", " or", " of", " to", " in", " with", " for", " by")) or bare[-1:] in ",;:-–—(":
@@ -198,7 +198,7 @@ def is_headline(lines: Lines) -> bool:
 
 
 def is_apart(lines: Lines) -> bool:
-    """Whether the last line is a few words in a paragraph of their own, after a finished one: "xx Mum", "No service"."""
+    """True if the last line is a few words in a paragraph of their own, after a finished one: "xx Mum", "No service"."""
     words = lines.last.split()
     above = lines.before[-1].rstrip() if lines.before else ""
     return (
@@ -212,12 +212,12 @@ def is_apart(lines: Lines) -> bool:
 
 
 def is_verse(lines: Lines) -> bool:
-    """Whether a text is in lines so short that only verse and lists are."""
+    """True if a text is in lines so short that only verse and lists are."""
     return len(lines.before) > 2 and all(len(line.split()) <= 4 for line in (*lines.before, lines.last)) and STOPS_SHORT.search(lines.last.rstrip()) is None
 
 
 def is_of_lines(lines: Lines) -> bool:
-    """Whether a text is written in lines that are no sentences: a verse, a list without marks; not prose in hard-wrapped lines."""
+    """True if a text is written in lines that are no sentences: a verse, a list without marks; not prose in hard-wrapped lines."""
     if len(lines.before) < 2:
         return False
     every = [*(line.strip() for line in lines.before), lines.last.strip()]

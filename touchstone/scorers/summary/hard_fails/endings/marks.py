@@ -6,7 +6,7 @@ import unicodedata
 from touchstone.scorers.summary.hard_fails.endings.words import TERMINAL
 
 _OPENED_BY = {")": "(", "]": "[", "}": "{", "）": "("}
-#: A citation in brackets, a footnote's mark, or the number of a paper: what stands at the end of a finished sentence or of a reference.
+#: A citation in brackets, a footnote's mark, or the number of a paper: ends of a finished sentence or of a reference.
 CITATION = re.compile(
     r"(?:\([^()]{0,80}\b(?:1[5-9]|20)\d\d[a-z]?(?:,? p+\. ?\d[\d–-]*)?\)"
     r"|\[\^?[\w,;\s–-]{1,40}\]|(?:doi|pmid|isbn|pmc|issn|arxiv)[:\s]\s*\S+|[\u00b9\u00b2\u00b3\u2070-\u2079]+)$",
@@ -37,14 +37,14 @@ INLINE_CODE = re.compile(r"(?<!`)`[^`\n]+`$")
 
 
 def ends_with_value(stripped: str) -> bool:
-    """Whether a line ends with a quantity, a code, a version, a date or a name of a file, outside brackets that are open."""
+    """True if a line ends with a quantity, a code, a version, a date or a name of a file, outside brackets that are open."""
     if stripped.count("(") > stripped.count(")"):
         return False
     return _QUANTITY.search(stripped) is not None or _CODE.search(stripped) is not None
 
 
 def ends_with_address(stripped: str) -> bool:
-    """Whether the last word is an address on the web or of a mailbox."""
+    """True if the last word is an address on the web or of a mailbox."""
     last = stripped.rsplit(maxsplit=1)[-1:]
     if not last:
         return False
@@ -53,13 +53,13 @@ def ends_with_address(stripped: str) -> bool:
 
 
 def is_symbol(bare: str) -> bool:
-    """Whether a text ends with a pictograph, which many writers put for a full stop."""
+    """True if a text ends with a pictograph, which many writers put for a full stop."""
     last = bare.rstrip("\ufe0e\ufe0f\u200d")[-1:]
     return bool(last) and ord(last) >= 0x2300 and unicodedata.category(last) in {"So", "Sk"}
 
 
 def remark_after_stop(text: str) -> bool:
-    """Whether a text ends with brackets around a remark of their own: "It ended. (Source: WHO)"."""
+    """True if a text ends with brackets around a remark of their own: "It ended. (Source: WHO)"."""
     bare = text.rstrip()
     opening = _OPENED_BY.get(bare[-1:])
     if opening is None:

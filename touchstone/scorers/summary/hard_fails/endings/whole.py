@@ -1,4 +1,4 @@
-"""Whether a text ends where its last sentence, list, table, heading or tag does (Loss V3 §4, truncation).
+"""True if a text ends where its last sentence, list, table, heading or tag does (Loss V3 §4, truncation).
 
 Prose ends with a full stop of any script; closing quotes, brackets, emphasis and references may follow. What is built of lines does not: an item of a
 list, a heading, a row of a table, tagged text, a signature, `Label: value`, and lines that are no sentences (a verse, a list without marks) are whole
@@ -70,7 +70,7 @@ def ends_whole(text: str) -> bool:
     return _needs_no_full_stop(end)
 
 
-# Rules in their order. Each returns True (whole), False (cut off), or None where it does not apply.
+# Rules in their order. Each returns True (whole), False (cut off), or None if it does not apply.
 
 
 def _by_tag(end: _End) -> bool | None:
@@ -130,7 +130,7 @@ def _needs_no_full_stop(end: _End) -> bool:
 
 
 def _ends_in_block(text: str) -> bool | None:
-    """Whether a block of code, or a text that is one structure of braces, is closed at the end; None where the text does not end in such."""
+    """True if a block of code, or a text that is one structure of braces, is closed at the end; None if the text does not end in such."""
     bare = text.strip()
     if _STRUCTURE.match(bare):
         return bare[-1] in "}]"
@@ -144,7 +144,7 @@ def _ends_in_block(text: str) -> bool | None:
 
 
 def _is_element_apart(stripped: str, name: str) -> bool:
-    """Whether an inline element at the end is all that stands there, or all after a full stop: "It was late. <b>Refund: $61</b>"."""
+    """True if an inline element is the whole end, or all after a full stop: "It was late. <b>Refund: $61</b>"."""
     before = stripped[: max(stripped.rfind(f"<{name}>"), stripped.rfind(f"<{name} "), 0)].rstrip()
     return not before or before[-1] in TERMINAL
 
@@ -157,6 +157,6 @@ def _without_voids(stripped: str) -> str:
 
 
 def _ends_in_tag(text: str, stripped: str) -> bool:
-    """Whether a tagged text is cut inside a tag: "<summary>He is home.</summ"."""
+    """True if a tagged text is cut inside a tag: "<summary>He is home.</summ"."""
     opened = _TAG_OPEN_END.search(stripped)
     return opened is not None and (opened[0].startswith("</") or re.search(r"<[A-Za-z][\w:.-]*>", text) is not None)
