@@ -11,7 +11,7 @@ from touchstone.scorers.summary.hard_fails.commentary.nouns import tokens
 from touchstone.scorers.summary.hard_fails.generation import Generation
 from touchstone.scorers.summary.sentences import split
 
-CORPORA = Path(__file__).parent / "corpus"
+CORPORA = Path(__file__).parents[1] / "corpus"
 
 
 def rows(name: str) -> list[dict[str, str]]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from touchstone.scorers.summary.conflicts.wording.differences import find
 
-CORPUS = Path(__file__).parent / "corpus"
+CORPUS = Path(__file__).parents[1] / "corpus"
 
 
 def _rows(name: str) -> list[dict[str, Any]]:
