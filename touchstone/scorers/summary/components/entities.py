@@ -1,7 +1,5 @@
 """Entity preservation (Loss V3 §3.B): named alike, and in a context that means the same."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """A conflict: what one sentence of a summary gets wrong, and the statement of the gold that says otherwise."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal

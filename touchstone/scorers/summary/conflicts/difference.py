@@ -1,7 +1,5 @@
 """A difference between a sentence of a summary and the units of the gold that it is about: the result type of all rules."""
 
-from __future__ import annotations
-
 from typing import Literal, NamedTuple
 
 Rule = Literal["number", "quantity", "date", "duration", "money", "percentage", "name", "negation", "antonym", "laterality", "allergy"]

@@ -1,7 +1,5 @@
 """Answers of a careful reader about the samples, for a scripted judge: `support: judge` can be tried without a key."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

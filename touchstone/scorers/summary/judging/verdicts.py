@@ -1,7 +1,5 @@
 """The form of the judge's answer: evidence and verdict for each statement."""
 
-from __future__ import annotations
-
 from typing import Annotated, Final
 
 from pydantic import Field

@@ -1,7 +1,5 @@
 """How surely two values are about the same thing: by what they count, by the words around them, and by how they look."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.conflicts.values.surroundings import Placed, laboratory
 from touchstone.scorers.summary.conflicts.values.value import Value
 

@@ -1,7 +1,5 @@
 """Values that follow from stated ones: the span between two dates, a difference, a daily dose."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, pairwise
@@ -10,18 +8,15 @@ from touchstone.scorers.summary.conflicts.values.clocks import MINUTES_A_DAY, RO
 from touchstone.scorers.summary.conflicts.values.surroundings import Placed, TextValues
 from touchstone.scorers.summary.conflicts.values.units import DAY_S, YEAR_DAYS
 from touchstone.scorers.summary.conflicts.values.value import LARGE, Value, last_place
+from touchstone.scorers.summary.word_lists import word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 #: Pairs of values that are tried.
 PAIRS_MAX = 400
 #: Values of one sort that are combined.
 _VALUES_MAX = 12
-#: Words beside a value that say it was worked out: "16 seats more", "by £40", "in all".
-_CUES_WRITTEN = """
-    by more fewer less another extra additional other others rest remaining remained total altogether combined together gap margin difference majority lead
-    increase rise drop cut higher lower further sum all longer shorter earlier later older younger over behind ahead clear adrift against leaving leaves left
-    growth grown grew fell shrunk extra both between above below beyond past than remained remain survived spared unhurt unharmed stayed staying
-"""
-_CUES = frozenset(_CUES_WRITTEN.split())
+_CUES = _LISTS["cues"]
 #: Words beside a unit's value from which another value follows: "60, 15 more than last year".
 _MORE = frozenset({"more", "fewer", "less", "longer", "shorter", "older", "younger", "higher", "lower", "another", "extra", "additional"})
 #: Words that announce a sum anywhere in the sentence.

@@ -1,7 +1,5 @@
 """Times of day as they are written: 8 a.m., 08:00, half past nine."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.values.numerals import Numeral, numeral

@@ -7,6 +7,9 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.values.numerals import numeral
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
+from touchstone.scorers.summary.word_lists import word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 _MONTH_NAMES = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
 MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
@@ -15,10 +18,7 @@ WEEKDAYS = {name: number for number, name in enumerate(["monday", "tuesday", "we
 _SEASONS = {"spring": (2, 3, 4, 5, 6), "summer": (5, 6, 7, 8, 9), "autumn": (8, 9, 10, 11, 12), "fall": (8, 9, 10, 11, 12), "winter": (11, 12, 1, 2, 3)}
 #: Words that are months too; they count as one only among words of a date.
 _DOUBTFUL = frozenset({"may", "march"})
-_BEFORE_MONTH_WRITTEN = """
-    in since until till by of from last next this early late mid during before after through throughout and to between - on every each following
-"""
-_BEFORE_MONTH = frozenset(_BEFORE_MONTH_WRITTEN.split())
+_BEFORE_MONTH = _LISTS["before_month"]
 _BEFORE_YEAR = _BEFORE_MONTH | frozenset(["year", "around", "about", "circa", "c", "spring", "summer", "autumn", "fall", "winter", "(", "/", "back"])
 _TENS_OF_YEARS = {"twenties": 20, "thirties": 30, "forties": 40, "fifties": 50, "sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90}
 _YEAR_MIN, _YEAR_MAX = 1000, 2199
@@ -257,10 +257,7 @@ def _year(tokens: Tokens, place: int) -> Dated | None:
     return None
 
 
-_AFTER_YEAR_WRITTEN = """
-    and or but when while after before with in to until at by on for from as was is were the it he she they a an that which who
-"""
-_AFTER_YEAR = frozenset(_AFTER_YEAR_WRITTEN.split())
+_AFTER_YEAR = _LISTS["after_year"]
 
 
 def _year_in_words(tokens: Tokens, place: int) -> Dated | None:

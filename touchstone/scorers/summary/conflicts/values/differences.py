@@ -4,8 +4,6 @@ Values are compared by what they mean, not as written. A value that a unit state
 wrong only if a near unit states another value of that kind about the same thing, and the sentence does not; anything else is merely unsupported.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import permutations

@@ -1,7 +1,5 @@
 """Reads every value of a text: what is a date, a dose, a price, a count, and what is only the number of a list's line."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.conflicts.values import dates, measures
 from touchstone.scorers.summary.conflicts.values.clocks import clock
 from touchstone.scorers.summary.conflicts.values.frequencies import frequency
@@ -11,6 +9,9 @@ from touchstone.scorers.summary.conflicts.values.stems import stem
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.value import Hedge, Value
 from touchstone.scorers.summary.lexical import STOPWORDS
+from touchstone.scorers.summary.word_lists import word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 #: Values of one text that are compared; no sentence has more.
 VALUES_MAX = 32
@@ -18,12 +19,7 @@ VALUES_MAX = 32
 HEAD_WORDS = 3
 _MARKED = frozenset({"step", "figure", "fig", "table", "item", "point", "section", "part", "chapter"})
 _NO_COUNT = frozenset(["the", "this", "that", "each", "every", "any", "which", "no", "another", "only", "some", "other"])
-#: Words behind a number that it does not count.
-_NOT_COUNTED_WRITTEN = """
-    daily weekly monthly nightly hourly twice thrice every bid tid tds qid qds bd od qd percent percentage were am pm ago later earlier
-    last next late early yesterday today tomorrow
-"""
-_NOT_COUNTED = frozenset(_NOT_COUNTED_WRITTEN.split())
+_NOT_COUNTED = _LISTS["not_counted"]
 _HEDGES: tuple[tuple[tuple[str, ...], Hedge], ...] = (
     (("just", "over"), "over"), (("more", "than"), "over"), (("at", "least"), "over"), (("upwards", "of"), "over"), (("no", "less", "than"), "over"),
     (("no", "fewer", "than"), "over"), (("over",), "over"), (("above",), "over"), (("exceeding",), "over"), ((">",), "over"), (("≥",), "over"),

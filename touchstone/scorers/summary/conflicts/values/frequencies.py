@@ -1,7 +1,5 @@
 """How often: twice daily, every 8 hours, BID, 3 times a week."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.conflicts.values.measures import article_span
 from touchstone.scorers.summary.conflicts.values.numerals import numeral
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens

@@ -1,12 +1,13 @@
 """Numbers with something behind them: prices, shares, ages, spans of time, measured quantities, blood pressures."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.conflicts.values.numerals import SHORT_SCALES, Numeral, numeral
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.units import CURRENCIES, CURRENCY_SIGNS, DAY_S, SPANS_S, UNITS, YEAR_DAYS, unit
 from touchstone.scorers.summary.conflicts.values.value import Value
 from touchstone.scorers.summary.lexical import STOPWORDS
+from touchstone.scorers.summary.word_lists import word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 SIGNS = frozenset(CURRENCY_SIGNS)
 _CODES = frozenset({"usd", "eur", "gbp", "chf", "jpy", "aud", "cad", "inr", "cny", "sek", "nok", "dkk"})
@@ -16,11 +17,7 @@ _OLD = frozenset({"old", "olds"})
 _PERSONS = frozenset(["man", "woman", "boy", "girl", "lady", "gentleman", "male", "female", "youth", "child"])
 _FULL = frozenset({"full", "whole", "consecutive", "further", "more", "additional", "long", "straight", "successive", "calendar", "working", "business"})
 _PRESSURE_WORDS = frozenset({"bp", "pressure", "blood", "systolic", "diastolic", "hypertensive", "hypertension", "mmhg", "readings", "reading"})
-#: A span after an article counts only beside one of these; "900 a year" is a rate.
-_LASTING_BEFORE_WRITTEN = """
-    for within after in lasts lasted lasting last takes took taking over nearly almost about than roughly around of under be whole
-"""
-_LASTING_BEFORE = frozenset(_LASTING_BEFORE_WRITTEN.split())
+_LASTING_BEFORE = _LISTS["lasting_before"]
 _LASTING_AFTER = frozenset(["of", "later", "ago", "earlier", "before", "after", "or", "long", "and", "old"])
 
 

@@ -1,11 +1,10 @@
 """Numbers as they are written: in figures, with separators, in words, as fractions and ordinals."""
 
-from __future__ import annotations
-
 import unicodedata
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.values.tokens import Token, Tokens
+from touchstone.scorers.summary.word_lists import listed
 
 _SMALL_WRITTEN = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen
@@ -164,28 +163,13 @@ def _after_article(tokens: Tokens, place: int) -> Numeral | None:
     return None
 
 
+#: After these words an ordinal is a fraction.
+_AFTER_FRACTION = listed("of less more fewer lower higher in to from and or were was are is had have said")
+
+
 def _named(token: Token) -> bool:
     """True if an ordinal before this token counts a thing: "a third man", unlike "a third of", "a third said"."""
-    return token.kind == "word" and token.text not in {
-        "of",
-        "less",
-        "more",
-        "fewer",
-        "lower",
-        "higher",
-        "in",
-        "to",
-        "from",
-        "and",
-        "or",
-        "were",
-        "was",
-        "are",
-        "is",
-        "had",
-        "have",
-        "said",
-    }
+    return token.kind == "word" and token.text not in _AFTER_FRACTION
 
 
 def _run(tokens: Tokens, place: int, start: float | None = None) -> Numeral | None:

@@ -1,7 +1,5 @@
 """Ranges and scores: what two numbers say together."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.value import Value
 

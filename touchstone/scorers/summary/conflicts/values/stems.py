@@ -1,7 +1,5 @@
 """Stems by which words of two texts are taken for one."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 from touchstone.scorers.summary import lexical

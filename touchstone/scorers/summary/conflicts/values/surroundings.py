@@ -11,33 +11,22 @@ from touchstone.scorers.summary.conflicts.values.stems import stem
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.value import Value
 from touchstone.scorers.summary.lexical import STOPWORDS
+from touchstone.scorers.summary.word_lists import word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 _BREAKS = frozenset({",", ";", ":", ".", "(", ")", "!", "?", "and", "but", "while", "whereas", "or", "then", "versus", "with"})
 #: Words that do not show what a value measures.
 _EMPTY = frozenset(["per", "cent", "percent", "total", "number", "said", "day", "today", "every", "each", "one", "first", "second", "new", "times", "time"])
-_MEDICINE_WRITTEN = """
-    dose doses dosage dosed tablet tablets capsule capsules injection injections injected infusion insulin inhaler puffs drops prescribed prescription
-    medication medicine medicines drug antibiotic antibiotics iv orally oral subcutaneous intravenous prn bid tid qds tds mg mcg μg mmol mmhg bpm
-    mmol/l potassium sodium creatinine haemoglobin hemoglobin glucose hba1c saturation saturations spo2 oxygen ejection platelet platelets troponin
-    lactate pulse bp egfr inr bilirubin albumin lvef crp tsh ferritin cholesterol urea calcium magnesium pressure systolic diastolic aspirin warfarin
-    heparin digoxin steroid steroids vaccine vaccination
-"""
-_MEDICINE = frozenset(_MEDICINE_WRITTEN.split())
-_SETTING_WRITTEN = """
-    patient patients ward clinic hospital admission admitted discharge discharged nurse doctor gp febrile fever surgery bedtime
-"""
-_SETTING = frozenset(_SETTING_WRITTEN.split())
+_MEDICINE = _LISTS["medicine"]
+_SETTING = _LISTS["setting"]
 _DRUG = re.compile(
     r"^[a-z]{2,20}(?:pril|sartan|olol|statin|cillin|mycin|azole|xaban|parin|gliptin|gliflozin|formin|floxacin|dipine|thiazide|semide|mab|tinib|cetamol|profen|oxine|pram|oxetine|solone|sone)$"
 )
 _DOSED = frozenset({"tablet", "capsul", "puff", "drop", "dose", "spray", "patch", "inject", "ampoul", "sachet", "unit"})
 
 
-_MEASURED_WRITTEN = """
-    inr haemoglobin hemoglobin hba1c saturation saturations saturating spo2 sats oxygen ejection lvef haematocrit hematocrit potassium sodium creatinine
-    glucose egfr troponin lactate crp tsh ferritin platelets urea albumin bilirubin pulse bp systolic diastolic pressure temperature gcs ph
-"""
-_MEASURED = frozenset(map(stem, _MEASURED_WRITTEN.split()))
+_MEASURED = frozenset(map(stem, _LISTS["measured"]))
 #: Words on each side that are taken for a value's own.
 BESIDE = 3
 #: Words on each side that are compared to see whether a sentence is a copy there.

@@ -1,7 +1,5 @@
 """A text as tokens that keep their places: numbers, words and single signs. Linear in the length of any text."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import NamedTuple

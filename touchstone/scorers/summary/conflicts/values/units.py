@@ -1,7 +1,5 @@
 """Units of measure, currencies and spans of time: what each name means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import NamedTuple
 

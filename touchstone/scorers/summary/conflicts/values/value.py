@@ -1,7 +1,5 @@
 """What a value read from a text is, and when two of them are the same one."""
 
-from __future__ import annotations
-
 import math
 from typing import Literal, NamedTuple
 

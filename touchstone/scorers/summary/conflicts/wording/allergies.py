@@ -1,7 +1,5 @@
 """Allergies: to another substance, or none where there is one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -9,7 +7,9 @@ from typing import NamedTuple
 from touchstone.scorers.summary.conflicts.difference import Difference
 from touchstone.scorers.summary.conflicts.wording.clauses import ParsedText
 from touchstone.scorers.summary.conflicts.wording.drugs import drug
-from touchstone.scorers.summary.word_lists import listed
+from touchstone.scorers.summary.word_lists import listed, word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 _NO_NAME = r"(?!(?:which|that|who|but|causing|with|she|he|caused|has|had|is|was|and|or|not|takes)\b)"
 _SUBSTANCE = rf"{_NO_NAME}[a-z][a-z/-]{{2,}}(?: (?!since\b){_NO_NAME}[a-z][a-z/-]{{2,}})?"
@@ -29,11 +29,7 @@ _TOLERATED = re.compile(
 )
 _OF = re.compile(rf"\b(?P<not>no (?:known )?|denie[sd] (?:any |an )?|without an? )?(?P<what>{_SUBSTANCE}) allerg(?:y|ies)\b")
 _LISTED = re.compile(rf"\ballerg(?:y|ies): ?(?P<what>{_LIST})")
-_NO_SUBSTANCE = listed(
-    """drug medication medicine food known any seasonal severe mild documented environmental the has have had her his with history patient possible other new
-    and drugs medications medicines foods none nil reported latent true multiple significant several anything that who whose a an its their was is for
-    about against check checked all no not"""
-)
+_NO_SUBSTANCE = _LISTS["no_substance"]
 #: Names for the same, or for the group that a patient with the allergy avoids as well.
 _GROUPS = (
     listed("penicillin penicillins amoxicillin ampicillin augmentin pcn piperacillin"),

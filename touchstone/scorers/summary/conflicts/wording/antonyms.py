@@ -1,7 +1,5 @@
 """Opposites in two clauses, and whether they say the same from either end ("A is larger than B", "B is smaller than A")."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from functools import lru_cache
 from typing import Literal, NamedTuple

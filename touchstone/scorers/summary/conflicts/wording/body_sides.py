@@ -1,7 +1,5 @@
 """Sides of the body: left for right, both for one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -9,17 +7,12 @@ from touchstone.scorers.summary.conflicts.difference import Difference
 from touchstone.scorers.summary.conflicts.wording.clauses import Clause, Overlap, ParsedText, overlap
 from touchstone.scorers.summary.conflicts.wording.polarity import compare
 from touchstone.scorers.summary.lexical import stem
-from touchstone.scorers.summary.word_lists import listed
+from touchstone.scorers.summary.word_lists import listed, word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 _SIDES = {"left": "left", "left-sided": "left", "right": "right", "bilateral": "both", "bilaterally": "both", "both": "both"}
-#: Parts of the body by the stem of any word for them.
-_PARTS = listed(
-    """arm leg hand foot wrist ankle knee hip shoulder elbow finger thumb toe thigh calf shin forearm heel palm eye ear nostril cheek jaw brow eyelid retina
-    cornea breast lung kidney ureter ovary testicle testis tonsil adrenal lobe hemisphere ventricle atrium ventricular atrial femur tibia fibula humerus
-    radius ulna clavicle scapula rib femoral tibial carotid renal pleural frontal temporal parietal occipital cerebral cerebellar coronary iliac inguinal
-    groin flank buttock side face facial neck chest abdomen abdominal quadrant hemithorax bundle limb extremity middle cerebral mca pleura effusion
-    nephrectomy mastectomy hemiparesis weakness lobectomy oophorectomy arthroplasty hemiplegia sided"""
-)
+_PARTS = _LISTS["body_sides_parts"]
 _PART_STEMS = frozenset(map(stem, _PARTS))
 _SIDED = frozenset({stem("side"), stem("sided")})
 #: If a text has both, the lobe belongs to the lung.

@@ -1,7 +1,5 @@
 """Clauses of a sentence as words with their places, for the rules about wording. Pure, linear, and bounded."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +9,9 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.wording.synonyms import SAME
 from touchstone.scorers.summary.lexical import STOPWORDS, stem
-from touchstone.scorers.summary.word_lists import listed
+from touchstone.scorers.summary.word_lists import listed, word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 #: What is read of a sentence or unit; a longer one is compared by its beginning.
 CHARS_MAX, CLAUSES_MAX = 1_200, 10
@@ -23,22 +23,11 @@ _ALWAYS_SPLITS = frozenset({";", ":", "(", ")", "—", "–", "but", "while", "w
 _MAY_SPLIT = frozenset({",", "and", "or", "nor"})
 _NIL = listed("none nil absent")
 _FRONTED = frozenset({"before", "after", "following"})
-AUXILIARIES = listed(
-    """is are was were be been am has have had do does did will would can cannot could may might must shall should won't isn't aren't wasn't weren't hasn't
-    haven't hadn't don't doesn't didn't can't couldn't wouldn't shouldn't denies reports shows remains stays becomes gets takes makes says gives lies
-    needs"""
-)
-#: Verbs that carry little, and people that a clinical note always speaks of; two clauses that share these alone share nothing.
-_LIGHT = frozenset(
-    map(stem, listed("""show reveal report find note describe demonstrate state say also have get make take give become remain now year day time case new"""))
-)
+AUXILIARIES = _LISTS["auxiliaries"]
+_LIGHT = frozenset(map(stem, _LISTS["light"]))
 _REPORTING = listed("""said says say announced found held ruled concluded stated noted confirmed reported showed shows added explained means meant""")
 _DOES_NOT = listed("no nobody none never nothing neither nor without failed refused declined")
-_IRREGULAR = listed(
-    """began rose fell grew went gave took made found held kept left lost met paid ran said saw sent set sold told won wrote built bought brought came chose
-    cut drew drove felt fought got knew lay led lent let put read rode shook shot sank spent split spoke spread stood stole struck swept taught thought
-    threw understood woke wore withdrew beat broke caught became overturned underwent shut hit hurt"""
-)
+_IRREGULAR = _LISTS["irregular"]
 
 
 class Word(NamedTuple):

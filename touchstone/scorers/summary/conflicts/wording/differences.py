@@ -3,8 +3,6 @@
 Precision comes before recall: a rule speaks only where both clearly say something of the same thing, and no given unit says what the sentence says.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference

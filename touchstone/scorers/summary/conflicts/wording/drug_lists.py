@@ -1,7 +1,5 @@
 """Drugs given together: a list in which one drug replaces another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference

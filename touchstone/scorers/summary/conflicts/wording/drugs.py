@@ -1,7 +1,5 @@
 """Names of drugs, by their endings and from a short list; a brand name counts as its substance."""
 
-from __future__ import annotations
-
 import re
 
 from touchstone.scorers.summary.word_lists import rows

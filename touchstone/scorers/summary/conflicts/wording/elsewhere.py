@@ -1,7 +1,5 @@
 """Clauses about different times, parts, numbers or possibilities: both may be true."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from touchstone.scorers.summary.conflicts.wording.clauses import Clause, ParsedText

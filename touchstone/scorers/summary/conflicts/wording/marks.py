@@ -1,7 +1,5 @@
 """Words that mark a statement as unsure, as about another time, or as about a part only."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.lexical import stem
 from touchstone.scorers.summary.word_lists import word_lists
 

@@ -1,7 +1,5 @@
 """Names of persons, places, organisations and drugs, recognised by capitals and short lists."""
 
-from __future__ import annotations
-
 import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple

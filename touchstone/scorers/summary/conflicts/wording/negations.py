@@ -1,21 +1,17 @@
 """Where a clause negates something, and what."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.wording.clauses import NO_CLAUSE, Clause
-from touchstone.scorers.summary.word_lists import listed
+from touchstone.scorers.summary.word_lists import listed, word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 NOT = listed("not non no never without cannot none nobody nothing nor neither lacks lacked lacking")
 _NOBODY = frozenset({"nobody", "none", "nothing"})
-#: Words behind which a negation says less than the opposite, or nothing of the kind ("not only", "no fewer than", "not until").
-_SOFTENED = listed(
-    """only really all every everyone always necessarily entirely exactly fully quite much many enough too just merely simply least later more less fewer
-    earlier longer until doubt other sooner matter wonder even such both but because so mention solely completely wholly far one else same"""
-)
+_SOFTENED = _LISTS["softened"]
 _SOFT_BEFORE = frozenset({"whether", "or", "if", "why", "little", "but"})
 #: Two words that negate together: the first, then the second within the next two words.
 _PAIRS = {
@@ -42,13 +38,7 @@ _FACTIVE = frozenset({"know", "knew", "realiz", "realis", "notic", "remember", "
 _HELPS = listed("do does did has have had will can could would")
 _DENIES = frozenset({"deny", "denied", "denies", "denying"})
 _PATIENT = listed("patient pt he she they man woman boy girl mother father child infant who and")
-#: In these words the beginning negates the rest.
-_PREFIXED = listed(
-    """incorrect inaccurate inadequate ineffective insufficient invalid incomplete inconsistent ineligible insecure insignificant intolerant invisible
-    involuntary impossible improper immature imperfect impractical illegal illegible illegitimate irregular irrelevant irresponsible irreversible disagree
-    disagreed disagrees disallow disallowed disapprove disapproved dissatisfied dishonest disloyal discontinued discontinue disconnected disqualified
-    disproved disproven infeasible inoperable incompatible inactive inappropriate incapable inability insolvent nonexistent"""
-)
+_PREFIXED = _LISTS["prefixed"]
 _PREFIX = re.compile(r"(?:un|non|in|im|il|ir|dis|a)")
 
 

@@ -1,7 +1,5 @@
 """Opposites, as they appear where a summary gets a text wrong: `opposites.txt` and lists of words that need more care."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.word_lists import rows, word_lists
 
 _LISTS = word_lists(__file__, "words")

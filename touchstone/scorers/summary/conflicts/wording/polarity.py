@@ -1,7 +1,5 @@
 """Negations and opposites: a sentence states what a unit denies, or the other way round."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 

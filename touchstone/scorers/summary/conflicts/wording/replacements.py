@@ -1,7 +1,5 @@
 """A sentence that equals a unit but for some words: which words replace which."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -13,7 +11,9 @@ from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Cl
 from touchstone.scorers.summary.conflicts.wording.marks import NEGATIVE, POINTERS, ZERO
 from touchstone.scorers.summary.conflicts.wording.names import Name, same
 from touchstone.scorers.summary.conflicts.wording.negations import cue_at
-from touchstone.scorers.summary.word_lists import listed
+from touchstone.scorers.summary.word_lists import listed, word_lists
+
+_LISTS = word_lists(__file__, "words")
 
 #: Share of the shorter one's words, and of the longer one's, that must be equal and in order.
 EQUAL_OF_SHORTER, EQUAL_OF_LONGER = 0.7, 0.5
@@ -23,10 +23,7 @@ WORDS_MAX, EDIT_MAX = 80, 6
 #: With these, near-equal sentences may be so both.
 _OPEN = listed("until unless if whether allergic allergy allergies")
 _PARTS = listed("some others other several certain")
-_KIN = listed(
-    """mother father brother sister son daughter uncle aunt cousin wife husband grandfather grandmother nephew niece stepfather stepmother widow widower
-    grandson granddaughter"""
-)
+_KIN = _LISTS["kin"]
 #: In the place of "no" these say that there is one.
 _AFFIRM = listed("""a an the some any several many one two three all every everybody everyone each both always somebody someone something few much most many""")
 

@@ -1,7 +1,5 @@
 """Names in a role: a sentence says about one person, place, organisation or drug what a unit says about another."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference
@@ -21,15 +19,7 @@ SAME_OF_SAME_TITLE = 0.6
 _PLACES = frozenset({"in", "at", "near", "from", "to", "into", "outside", "towards", "around"})
 _PREPOSITIONS = _PLACES | {"by", "of", "with", "for", "against", "on", "about", "between", "under"}
 #: Between these, either order says the same.
-_MUTUAL = frozenset(map(stem, listed("meet marry merge talk speak play compete cooperate agree partner join"))) | {
-    "with",
-    "and",
-    "or",
-    "versus",
-    "than",
-    "met",
-    "spoke",
-}
+_MUTUAL = frozenset(map(stem, listed("meet marry merge talk speak play compete cooperate agree partner join"))) | listed("with and or versus than met spoke")
 
 
 def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:

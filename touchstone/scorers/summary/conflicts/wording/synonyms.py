@@ -1,7 +1,5 @@
 """Synonyms, for the rules about wording."""
 
-from __future__ import annotations
-
 from touchstone.scorers.summary.lexical import stem
 from touchstone.scorers.summary.word_lists import rows
 
