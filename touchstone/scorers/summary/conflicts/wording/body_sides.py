@@ -82,7 +82,7 @@ def _against(
                 shared = _shared(here, there, mine.part)
                 least = len(shared.shared) + min(len(shared.here), len(shared.there))
                 if not compare(here, there).parity_differs and len(shared.shared) * 2 >= least:
-                    yield Difference("laterality", _span(here, mine.place), _span(there, theirs.place), number, clinical=True), shared.shared
+                    yield Difference("laterality", here.span(mine.place), there.span(theirs.place), number, clinical=True), shared.shared
 
 
 def _side_borne(here: Clause, mine: Side, alarm: frozenset[str], units: Sequence[ParsedText], of_clause: dict[int, list[Side]]) -> bool:
@@ -99,7 +99,3 @@ def _side_borne(here: Clause, mine: Side, alarm: frozenset[str], units: Sequence
 def _shared(here: Clause, there: Clause, part: str) -> Overlap:
     without = {part, *_SIDES, "sid"}
     return overlap(here.stems - without, there.stems - without)
-
-
-def _span(clause: Clause, place: int) -> tuple[int, int]:
-    return clause.words[place].start, clause.words[place].end

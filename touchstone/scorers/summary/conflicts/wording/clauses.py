@@ -63,6 +63,10 @@ class Clause:
         """All words, folded."""
         return frozenset(word.fold for word in self.words)
 
+    def span(self, first: int, last: int | None = None) -> tuple[int, int]:
+        """Where the words `first` to `last` are in the text: [start, end)."""
+        return self.words[first].start, self.words[first if last is None else last].end
+
     def next_content(self, index: int, count: int = 1) -> list[str]:
         """Stems of the next `count` content words after a place."""
         return [word.stem for word in self.words[index + 1 :] if word.content][:count]

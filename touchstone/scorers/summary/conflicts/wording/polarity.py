@@ -79,7 +79,7 @@ def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Differen
                     continue
                 compared = compare(clause, other)
                 if not compared.flips and (pair := exchanged(clause, other)) is not None and not _ordered(clause, units):
-                    yield Difference("antonym", _span(clause, pair.here, pair.here), _span(other, pair.there, pair.there), number)
+                    yield Difference("antonym", clause.span(pair.here), other.span(pair.there), number)
                 if compared.flips != 1:
                     continue
                 found = _opposite(clause, other, compared, number) if compared.opposites else _negated(clause, other, compared, number)
@@ -104,9 +104,7 @@ def _opposite(here: Clause, there: Clause, compared: Compared, number: int) -> D
         return None
     if not (_beside(here, pair.here) & there.stems and _beside(there, pair.there) & here.stems):
         return None
-    return Difference(
-        rule_of(here.words[pair.here].fold, there.words[pair.there].fold), _span(here, pair.here, pair.here), _span(there, pair.there, pair.there), number
-    )
+    return Difference(rule_of(here.words[pair.here].fold, there.words[pair.there].fold), here.span(pair.here), there.span(pair.there), number)
 
 
 def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Difference | None:
@@ -128,7 +126,7 @@ def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Di
     for cue in compared.negations_here if more_here else compared.negations_there:
         place = _negated_place(clause, cue, other, neutral)
         if place is not None:
-            one, two = _span(clause, cue.first, cue.last), _span(other, place, place)
+            one, two = clause.span(cue.first, cue.last), other.span(place)
             return Difference("negation", one if more_here else two, two if more_here else one, number)
     return None
 
@@ -166,10 +164,6 @@ def _soft(compared: Compared) -> bool:
 
 def _beside(clause: Clause, place: int) -> set[str]:
     return {*clause.next_content(place, 2), *clause.last_content(place, 2)}
-
-
-def _span(clause: Clause, first: int, last: int) -> tuple[int, int]:
-    return clause.words[first].start, clause.words[last].end
 
 
 def _denies_otherwise(here: Clause, there: Clause, compared: Compared) -> bool:

@@ -98,8 +98,8 @@ def _replaced(here: Clause, there: Clause, edit: Edit, number: int, names: tuple
     if len(negated_here) != len(negated_there):
         if pair is not None or len(negated_here) + len(negated_there) != 1 or not _same_besides(here, there, edit):
             return None
-        one = _span(here, negated_here[0] if negated_here else _anchor(edit.here, here))
-        two = _span(there, negated_there[0] if negated_there else _anchor(edit.there, there))
+        one = here.span(negated_here[0] if negated_here else _anchor(edit.here, here))
+        two = there.span(negated_there[0] if negated_there else _anchor(edit.there, there))
         return Difference("negation", one, two, number)
     if pair is not None:
         first, second = pair
@@ -108,8 +108,8 @@ def _replaced(here: Clause, there: Clause, edit: Edit, number: int, names: tuple
         clinical = body_side(here, first) is not None and body_side(there, second) is not None
         return Difference(
             "laterality" if clinical else rule_of(here.words[first].fold, there.words[second].fold),
-            _span(here, first),
-            _span(there, second),
+            here.span(first),
+            there.span(second),
             number,
             clinical=clinical,
         )
@@ -118,10 +118,10 @@ def _replaced(here: Clause, there: Clause, edit: Edit, number: int, names: tuple
     if mine is not None and theirs is not None and (mine.kind == "drug") == (theirs.kind == "drug"):
         if any(same(mine, name) for name in names[1]) or any(same(theirs, name) for name in names[0]):
             return None
-        return Difference("name", _between(here, mine.first, mine.last), _between(there, theirs.first, theirs.last), number)
+        return Difference("name", here.span(mine.first, mine.last), there.span(theirs.first, theirs.last), number)
     kin_here, kin_there = ([place for place in places if clause.words[place].fold in _KIN] for clause, places in ((here, edit.here), (there, edit.there)))
     if len(kin_here) == len(kin_there) == 1 and here.words[kin_here[0]].fold not in there.folds:
-        return Difference("name", _span(here, kin_here[0]), _span(there, kin_there[0]), number)
+        return Difference("name", here.span(kin_here[0]), there.span(kin_there[0]), number)
     return None
 
 
@@ -175,14 +175,6 @@ def _same_besides(here: Clause, there: Clause, edit: Edit) -> bool:
 def _anchor(places: range, clause: Clause) -> int:
     """The place to point to on the side without the negation."""
     return places.start if len(places) else min(places.start, len(clause.words) - 1)
-
-
-def _span(clause: Clause, place: int) -> tuple[int, int]:
-    return clause.words[place].start, clause.words[place].end
-
-
-def _between(clause: Clause, first: int, last: int) -> tuple[int, int]:
-    return clause.words[first].start, clause.words[last].end
 
 
 def _borne(sentence: ParsedText, edit: Edit, found: Difference, units: Sequence[ParsedText]) -> bool:

@@ -48,7 +48,7 @@ def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Differen
                             continue
                         alarm = _in_place_of(clause, other, (mine, theirs), name, there)
                         if alarm is not None and not _borne(clause, name, alarm, units, of_clause):
-                            yield Difference("name", _span(clause, name), _span(other, there), number, clinical=False)
+                            yield Difference("name", clause.span(name.first, name.last), other.span(there.first, there.last), number, clinical=False)
                             break
 
 
@@ -185,7 +185,7 @@ def _swapped(here: Clause, there: Clause, mine: Sequence[Name], theirs: Sequence
                 and overlap(_rest(here, mine), _rest(there, theirs)).same_thing(SAME_OF_ANOTHER)
                 and not compare(here, there).flips
             ):
-                return Difference("name", _span(here, first), _span(there, one), number)
+                return Difference("name", here.span(first.first, first.last), there.span(one.first, one.last), number)
     return None
 
 
@@ -196,7 +196,3 @@ def _between(clause: Clause, first: Name, second: Name) -> tuple[frozenset[str],
         return None
     stems = frozenset(word.stem for word in words if word.content and not word.stem[0].isdigit())
     return (stems, any(word.fold == "by" for word in words)) if stems else None
-
-
-def _span(clause: Clause, name: Name) -> tuple[int, int]:
-    return clause.words[name.first].start, clause.words[name.last].end
