@@ -6,6 +6,8 @@ counts until the period ends, because nobody knows what the server has charged.
 
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from math import ceil
@@ -82,14 +84,11 @@ class Budget:
     def settle(self, reservation: Reservation, nano: int) -> None:
         """Replace a reservation by the cost of its request. If the file cannot be written, the reservation stays, which is the safe side."""
         self.outstanding -= reservation.nano
-        try:
-            with self._transaction() as base:
-                base.execute(
-                    "update spending set reserved = reserved - ?, spent = spent + ? where suite = ? and period = ?",
-                    (reservation.nano, nano, self._suite, reservation.period),
-                )
-        except Unavailable:
-            return
+        with suppress(Unavailable), self._transaction() as base:
+            base.execute(
+                "update spending set reserved = reserved - ?, spent = spent + ? where suite = ? and period = ?",
+                (reservation.nano, nano, self._suite, reservation.period),
+            )
 
     def left_usd(self) -> float:
         """What is left in this period, without reservations."""
@@ -126,33 +125,20 @@ class Budget:
         now = datetime.now(UTC)
         return {"hour": f"{now:%Y-%m-%dT%H}", "day": f"{now:%Y-%m-%d}", "month": f"{now:%Y-%m}", "run": "run"}[self._kind]
 
-    def _transaction(self) -> "_Transaction":
-        return _Transaction(self._base, self._lock)
-
-
-class _Transaction:
-    """A transaction that locks the file from its start, so that nobody writes between its reading and its writing."""
-
-    def __init__(self, base: sqlite3.Connection, lock: threading.Lock) -> None:
-        self._base = base
-        self._lock = lock
-
-    def __enter__(self) -> sqlite3.Connection:
-        self._lock.acquire()
-        try:
-            self._base.execute("begin immediate")
-        except sqlite3.Error:
-            self._lock.release()
-            raise Unavailable("judge_budget_file") from None
-        return self._base
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        try:
-            self._base.execute("commit" if kind is None else "rollback")
-        except sqlite3.Error:
-            raise Unavailable("judge_budget_file") from None
-        finally:
-            self._lock.release()
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """A transaction that locks the file from its start, so that nobody writes between its reading and its writing. Raises `Unavailable`."""
+        with self._lock:
+            try:
+                self._base.execute("begin immediate")
+                try:
+                    yield self._base
+                except BaseException:
+                    self._base.execute("rollback")
+                    raise
+                self._base.execute("commit")
+            except sqlite3.Error:
+                raise Unavailable("judge_budget_file") from None
 
 
 def _opened(file: Path | None) -> sqlite3.Connection:
