@@ -1,4 +1,4 @@
-"""What flows, for programs: JSON Schemas of every event and report, and the AsyncAPI document. Made from the models, and from what suites say of themselves."""
+"""JSON Schemas of every event and report, and the AsyncAPI document, made from the models and from what suites declare."""
 
 from touchstone.ops.contracts.channels import asyncapi
 from touchstone.ops.contracts.documents import ASYNCAPI, Contract, contracts, schemas, written

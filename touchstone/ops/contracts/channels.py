@@ -24,7 +24,7 @@ from touchstone.streams.account.projection import BatchKey
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, encode_ledger
 
 VERSION: Final = "3.0.0"
-#: Of what flows: raised at the first place where a reader must be changed, at the second where something is added.
+#: Version of the contracts: the first number rises if a reader must change, the second if something is added.
 CONTRACT_VERSION: Final = "1.1.0"
 BINDING: Final = "0.5.0"
 JSON: Final = "application/json"
@@ -87,13 +87,13 @@ def _files(suites: Sequence[Suite]) -> tuple[Part, Part]:
 
 
 def _renamed(topics: TopicSettings) -> dict[str, str]:
-    """A topic's own name → its name in the settings, of those that have another."""
+    """Default name of a topic → its name in the settings, for topics that were renamed."""
     names = {name: getattr(topics, role) for role, name in TopicSettings().model_dump().items() if role in _CHANNEL_WORDS}
     return {name: given for name, given in names.items() if name != given}
 
 
 def _in_examples(part: Any, renamed: Mapping[str, str], *, inside: bool = False) -> Any:
-    """The document with the topics of its examples as the settings name them; what is no example stays as it is."""
+    """The document with the topic names of the settings in its examples; the rest is unchanged."""
     if isinstance(part, Mapping):
         return {name: _in_examples(value, renamed, inside=inside or name == "examples") for name, value in part.items()} if renamed else part
     if isinstance(part, list):
@@ -130,7 +130,7 @@ _CHANNEL_WORDS: Final = {
 
 
 def _channels(settings: Settings, suites: Sequence[Suite]) -> Part:
-    """A channel per topic that something flows on."""
+    """A channel per topic that has messages."""
     told: dict[str, list[str]] = {}
     for suite in suites:
         for role in suite.topics:
@@ -159,7 +159,7 @@ def _channel(settings: Settings, role: str, messages: Iterable[str]) -> Part:
 
 
 def _operations(settings: Settings, suites: Sequence[Suite], env: Mapping[str, str]) -> Part:
-    """Who reads and writes what: an operation per suite and topic, and those of the house."""
+    """Who reads and writes what: an operation per suite and topic, and those that every installation has."""
     found: Part = {}
     for suite in suites:
         group = {"groupId": {"type": "string", "const": f"{settings.worker.group_prefix}.{suite.name}"}, "bindingVersion": BINDING}
@@ -179,7 +179,7 @@ def _operations(settings: Settings, suites: Sequence[Suite], env: Mapping[str, s
 
 
 def _handed(suite: Suite, role: str, suites: Iterable[Suite]) -> list[str]:
-    """The events that a suite may hand on: those that the next stage scores, but for the suite's own kinds."""
+    """The events that a suite may hand on: those that the next stage scores, except the suite's own kinds."""
     return list(dict.fromkeys(f"event.{kind}" for other in suites if role in other.topics for kind in other.cases if kind not in suite.cases))
 
 
@@ -281,7 +281,7 @@ def _examples(examples: Sequence[Part]) -> Part:
 
 
 def _draft_7(schema: Any) -> Any:
-    """A schema of 2020-12 as draft 7 writes it: the places of a tuple are `items`."""
+    """A 2020-12 schema in draft 7: tuples use `items` instead of `prefixItems`."""
     if isinstance(schema, dict):
         made = {key: _draft_7(part) for key, part in schema.items()}
         return made | {"items": made.pop("prefixItems")} if "prefixItems" in made else made

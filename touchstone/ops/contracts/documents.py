@@ -1,7 +1,7 @@
 """JSON Schemas (2020-12) of every event, and of every report that `--format json` writes.
 
-A schema of what comes in says what a producer should write; what is read besides (nulls for absent fields, unknown fields) it does not promise. A schema of
-what goes out is open: readers ignore fields that they do not know, because new ones may come.
+The schema of an input says what a producer should write. More is read (null for an absent field, unknown fields), and not promised. The schema of an
+output is open: readers ignore fields that they do not know, because new ones may come.
 """
 
 import json
@@ -28,7 +28,7 @@ Mode = Literal["validation", "serialization"]
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """One document. `what`: in a few words."""
+    """One document. `what`: a short description."""
 
     name: str
     what: str
@@ -41,7 +41,7 @@ def schemas(suites: Iterable[Suite] | None = None) -> dict[str, dict[str, Any]]:
 
 
 def contracts(suites: Iterable[Suite] | None = None) -> list[Contract]:
-    """The same with a line on each: events in, events out, reports.
+    """The documents with a line on each: events in, events out, reports.
 
     Definitions that a document shares with `result` or `report` are references to those. A suite without a report of its own has no document for it:
     its reports are as `report` says, and its report events as `report-event` says.

@@ -1,4 +1,4 @@
-"""Made-up examples of what workers send, in the words of a suite that the document is about: none names a suite that its reader does not have."""
+"""Made-up examples of what workers send. They name a suite that the document covers, so that no reader meets a suite that is not installed."""
 
 import json
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from touchstone.streams.wire.codec import encode_result
 CONCERN: Final = "I25"
 BATCH: Final = "I25_batch_1"
 DIGEST: Final = "db679b75c764251c"
-#: Of its scale, what every value of an example is.
+#: Every value of an example, as a share of its scale.
 SHARE: Final = 0.75
 
 
 def example_suite(suites: Sequence[Suite]) -> Suite:
-    """The suite that examples are about: the first that scores; without any, one that is made up."""
+    """The suite in the examples: the first that scores, otherwise a made-up one."""
     return next((suite for suite in suites if suite.cases and suite.topics), None) or unknown_suite("your_suite", "1.0")
 
 
@@ -90,5 +90,5 @@ def dead_letter_example(suite: Suite) -> dict[str, str]:
 
 
 def _topic(suite: Suite) -> str:
-    """The own name of the topic that the suite reads first."""
+    """The default name of the first topic that the suite reads."""
     return str(getattr(TopicSettings(), next(iter(suite.topics), "generations")))

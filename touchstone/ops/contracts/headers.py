@@ -1,4 +1,4 @@
-"""The headers of what flows, as JSON Schemas: CloudEvents in binary mode, and those of dead letters."""
+"""The headers of all messages as JSON Schemas: CloudEvents in binary mode, and those of dead letters."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,7 +16,7 @@ def _described(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
 
 
 def event_headers(type: str | None = None, *, subject: str = "what it is about: the event of a result, the batch of a report") -> dict[str, Any]:
-    """CloudEvents 1.0 in binary mode, as every event that is sent here has it. `type`: of which type alone; None: of any."""
+    """CloudEvents 1.0 in binary mode, as on every event that Touchstone sends. `type`: the only type; None allows any."""
     any_type = _described(_TEXT, "touchstone.result, touchstone.ledger, or the type of a suite's report events")
     return {
         "title": "CloudEvents headers",
@@ -35,7 +35,7 @@ def event_headers(type: str | None = None, *, subject: str = "what it is about: 
     }
 
 
-#: Of an event to score: all may be absent.
+#: Headers of an event to score; all may be absent.
 INPUT_HEADERS: Final[Mapping[str, Any]] = {
     "title": "Headers of an event to score",
     "description": "An event may be plain JSON, or a CloudEvent in binary mode (these headers) or structured (content-type application/cloudevents+json).",

@@ -1,4 +1,4 @@
-"""Evaluation runs: prompts go to a system under test, what it generates is scored by a suite, and reported. See docs/eval-runs.md.
+"""Evaluation runs: prompts go to a system under test, suites score what it generates, and the run is reported. See docs/eval-runs.md.
 
-Nothing here names a suite: the command hands over the suite's scoring, its test cases, and what it knows of expectations and codes.
+Nothing here names a suite: the command supplies scoring, test cases, expectations and codes.
 """

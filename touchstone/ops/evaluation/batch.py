@@ -1,4 +1,4 @@
-"""What the tests of a run come to: counts, rates, the verdict and its exit code."""
+"""All tests of a run: counts, rates, verdict and exit code."""
 
 import math
 from collections import Counter
@@ -10,7 +10,7 @@ from touchstone.scorers.reporting.verdict import verdict_by_rate
 
 
 def summarise(cases: Sequence[EvaluatedCase], duration_s: float) -> EvaluationSummary:
-    """The counts of a run. The pass rate is of all tests, those that could not be evaluated included."""
+    """The counts of a run. The pass rate is of all tests, including those that could not be evaluated."""
     statuses = Counter(case.status for case in cases)
     scores = [score for case in cases if case.status != "unscored" and (score := case.scores.get("overall")) is not None]
     expectations = [case.expectations for case in cases if case.expectations is not None]
@@ -33,8 +33,8 @@ def summarise(cases: Sequence[EvaluatedCase], duration_s: float) -> EvaluationSu
 def verdict_on(summary: EvaluationSummary, gate: Gate | None = None) -> Verdict:
     """Judge a run.
 
-    3: a test could not be evaluated, unless the gate allows it, or none could. Else, with `gate.min_pass_rate`: 0 where the share of passed tests
-    reaches it, 1 where not. Else 1 with a failed test, 2 with a warned one (or one that was not evaluated, or of which a part failed), 0 where all passed.
+    Exit code 3: a test could not be evaluated, unless the gate allows it, or none could. With `gate.min_pass_rate`: 0 if the share of passed tests
+    reaches it, 1 if not. Otherwise 1 with a failed test, 2 with a warned one (or one that was not evaluated, or with a failed part), 0 if all passed.
     """
     gate = gate or Gate()
     tests = counted(summary.total, "test")

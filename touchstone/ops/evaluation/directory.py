@@ -18,13 +18,13 @@ from touchstone.scorers.base import ConfigError
 PERSONA: Final = "persona.json"
 #: When the outputs below were made: `{"timestamp": …}`.
 ABOUT: Final = "about.json"
-#: The names that a format's file may have.
+#: File names of each format.
 NAMES: Final[Mapping[ClinicalFormat, tuple[str, ...]]] = {
     "fhir": ("fhir.json",),
     "ccda": ("ccda.xml",),
     "hl7v2": ("hl7v2.txt", "hl7v2.hl7"),
 }
-#: Trace files that are looked at.
+#: Most trace files that are read.
 TRACES_MAX: Final = 10_000
 
 
@@ -79,7 +79,7 @@ class OutputDirectory:
         raise StepFailed("no_output")
 
     def made_at(self, item: Item) -> datetime | None:
-        """The trace's own time, else that of the directory."""
+        """The trace's own time, otherwise the directory's."""
         trace = self._trace(item)
         return self._made_at if trace is None else trace.timestamp
 
@@ -110,7 +110,7 @@ class OutputDirectory:
         return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     def _read_traces(self) -> dict[str, ProductionTrace]:
-        """The traces among the directory's own files, by every name that a test may know them by; the first one of a name counts."""
+        """The trace files of the directory by test id, trace id and prompt; the first one of a name counts."""
         found: dict[str, ProductionTrace] = {}
         for path in sorted(self._directory.glob("*.json"))[:TRACES_MAX]:
             try:
@@ -127,7 +127,7 @@ class OutputDirectory:
 
 
 def _text(data: bytes) -> Content:
-    """A document's text; the bytes themselves where they are not UTF-8, for the validator to say so."""
+    """A document's text; if it is not UTF-8, its bytes, so that the validator reports that."""
     try:
         return data.decode()
     except UnicodeDecodeError:

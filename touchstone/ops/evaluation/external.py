@@ -1,4 +1,4 @@
-"""External conformance: validators outside Touchstone, as services or, HL7's own, started on this machine; what cannot be asked is said, with the reason."""
+"""Conformance by validators outside Touchstone: services, or HL7's own validator started on this machine. Without one, the reason is reported."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ class Outside:
 
 
 class ConformanceChecks:
-    """Asks the services; without one for FHIR, it starts HL7's validator when it is entered (5 to 10 s), and asks that about one document at a time.
+    """Asks the services. Without a service for FHIR it starts HL7's validator on entry (5 to 10 s), and asks it about one document at a time.
 
     `unavailable`: why it cannot be asked; None if it can. `start` gives what asks it, and what stops it; raises `ConfigError`.
     """
@@ -40,7 +40,7 @@ class ConformanceChecks:
         self.unavailable: str | None = None
 
     def __enter__(self) -> Self:
-        """Start it, where it is needed."""
+        """Start the validator if needed."""
         if "fhir" in self._outside.services:
             return self
         try:
@@ -54,7 +54,7 @@ class ConformanceChecks:
         self._stop()
 
     async def check(self, form: ClinicalFormat, content: Any) -> Conformance:
-        """What an external validator says of one document: severities, codes and places, not its text, which may quote the document."""
+        """An external validator's report on one document: severities, codes and places, without its texts, which may quote the document."""
         service = self._outside.services.get(form)
         if service is None and form != "fhir":
             return Conformance(format=form, validator="none", reason=f"no external validator of {_NAMES.get(form, form)} is known")

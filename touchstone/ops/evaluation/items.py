@@ -1,4 +1,4 @@
-"""What an evaluation run asks for, and what it needs of the field that it evaluates."""
+"""The tests of an evaluation run, and the field-specific functions that it needs."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from touchstone.schemas.trace import ProductionTrace
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One test. `id`: fit for a file name, and the only one of its run. `place`: where it comes from, for people. `minimum`: score → the least that passes."""
+    """One test. `id`: unique in its run, and usable as a file name. `place`: its source, for people. `minimum`: score → the least that passes."""
 
     id: str
     prompt: str
@@ -29,7 +29,7 @@ def _nothing_expected(_item: Item, _trace: ProductionTrace) -> Expectations | No
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What is known of the field.
+    """Functions of the field that is evaluated.
 
     `enrich`: a persona with codes added, and which. `expect`: a test's expectations of its trace, None if it has none. `parts`: the scores that the overall
     one is made of, with their headings. `judged`: the one of them that a judge gives.

@@ -1,4 +1,4 @@
-"""A run for a terminal: a block per test and the summary, as the specification's sample output has them."""
+"""A run for a terminal: a block per test and the summary, as in the specification's sample output."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -32,7 +32,7 @@ _CODES: Final = {
     "redirected": "the system redirects; configure the address it redirects to",
     "too_deep": "the answer is nested too deep",
     "not_a_trace": "the answer is beyond what a trace may hold",
-    # Of a judge: docs/judges.md.
+    # Codes of a judge: docs/judges.md.
     "judge_key": "the judge's server refused the key",
     "judge_forbidden": "the judge's key may not use its model",
     "judge_not_found": "the judge's server knows no such model or path",
@@ -117,7 +117,7 @@ class _Console:
             yield from (f"  {visible(one.name)}: {', '.join(one.found_in) or 'not found'}" for one in expectations.expected)
 
     def _findings(self, findings: Sequence[Finding]) -> Iterator[str]:
-        """By severity; without `verbose` the most severe ones."""
+        """Findings by severity; without `verbose` only the most severe ones."""
         lines = folded(findings, with_info=self._verbose)
         most = None if self._verbose else FINDINGS_SHOWN_MAX
         yield from findings_block(lines, most, self._paint, hint="--verbose and the JSON report show them")
@@ -151,5 +151,5 @@ class _Console:
 
 
 def _told_code(code: str) -> str:
-    """A reason in words."""
+    """The words for a code."""
     return f"the system answered {code.removeprefix('status_')}" if code.startswith("status_") else _CODES.get(code, visible(code))

@@ -1,4 +1,4 @@
-"""A system under test that is asked over HTTP: a prompt for a persona, then the persona for each format."""
+"""A system under test behind HTTP: it answers a prompt with a persona, and a persona with a document in each format."""
 
 import asyncio
 from collections.abc import Mapping
@@ -21,14 +21,14 @@ from touchstone.scorers.http.retry_after import retry_after_s
 #: Answers below 500 after which the same request may succeed; all from 500 on may.
 _PASSING: Final = frozenset({408, 425, 429})
 
-#: What an answer that tells an error may hold.
+#: Keys of an answer that reports an error.
 _COMPLAINT: Final = frozenset({"error", "errors", "message", "detail", "details", "code", "status", "success"})
 
 
 class HttpSystem:
     """A client of one system. It follows no redirect, keeps no cookie, takes neither proxies nor credentials from the environment.
 
-    A persona is the answer's object, or what stands under its `persona`; a document is the answer's text, or what stands under its `content`.
+    A persona is the answer's object, or its `persona`; a document is the answer's text, or its `content`.
     Raises `ConfigError`.
     """
 
@@ -63,7 +63,7 @@ class HttpSystem:
         return Told(answer, attempts)
 
     async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:
-        """What the system generates of a persona in one format."""
+        """The document that the system generates for a persona in one format."""
         body, attempts = await self._asked(self._settings.path_of(form), {"persona": persona})
         content = _content(body, form)
         if content is None:
@@ -79,7 +79,7 @@ class HttpSystem:
         await self._client.close()
 
     async def _asked(self, path: str, question: dict[str, Any]) -> tuple[bytes, int]:
-        """The body of a good answer, and after how many attempts. Raises `StepFailed`."""
+        """The body of a successful answer, and the number of attempts. Raises `StepFailed`."""
         settings = self._settings
         backoff = Backoff(settings.retry_min_s, settings.retry_max_s)
         data = orjson.dumps(question)
@@ -109,12 +109,12 @@ class HttpSystem:
 
 
 def _is_complaint(answer: dict[str, Any]) -> bool:
-    """True if an object tells an error, although the status said that all went well."""
+    """True if the object reports an error although the HTTP status is a success."""
     return "error" in answer and answer.keys() <= _COMPLAINT
 
 
 def _content(body: bytes, form: ClinicalFormat) -> Content | list[Content] | None:
-    """The document, or documents, of an answer; None if it holds none. A document that is broken is the validator's to judge."""
+    """The document, or documents, of an answer; None if it has none. Broken documents are left to the validator."""
     if not body.strip():
         return None
     try:

@@ -1,4 +1,4 @@
-"""Prompts from a CSV file: one a line, or those of the column `prompt`."""
+"""Prompts from a file: one a line, or the column `prompt` of a CSV file."""
 
 import csv
 from collections.abc import Iterator
@@ -13,15 +13,15 @@ COLUMN: Final = "prompt"
 FILE_BYTES_MAX: Final = 16_777_216
 PROMPTS_MAX: Final = 10_000
 PROMPT_CHARS_MAX: Final = 20_000
-#: Signs that may stand between the columns; the one that the header has.
+#: Possible column separators; the one in the header is used.
 _SEPARATORS: Final = ",;\t"
 
 
 def read_prompts(path: Path) -> tuple[Item, ...]:
     """The prompts of a file, as tests `prompt-0001`, `prompt-0002`, … Raises `ConfigError` with the line.
 
-    Where the first line has a column `prompt`, that column is read, quoted fields and all. Else every line is one prompt as it stands, commas
-    included; one that is wholly in quotation marks loses them. Blank lines are passed over.
+    If the first line has a column `prompt`, that column is read as CSV. Otherwise every line is one prompt, commas
+    included; quotation marks around the whole line are dropped. Blank lines are skipped.
     """
     text = _text(path)
     prompts = tuple(_of_column(path, text) if _has_header(text) else _of_lines(path, text))
@@ -47,7 +47,7 @@ def _separator(header: str) -> str:
 
 
 def _names(header: str) -> list[str]:
-    """The names of a first line, as if it were a header."""
+    """The columns of the first line, read as a header."""
     try:
         return [name.strip().casefold() for name in next(csv.reader([header], delimiter=_separator(header), strict=True), [])]
     except csv.Error:
@@ -92,7 +92,7 @@ def _of_lines(path: Path, text: str) -> Iterator[tuple[int, str]]:
 
 
 def check_prompt(where: str, prompt: str) -> str:
-    """A prompt without the blanks around it. `where`: it comes from. Raises `ConfigError`."""
+    """The prompt without surrounding blanks. `where`: its source. Raises `ConfigError`."""
     told = prompt.strip()
     if not told:
         raise ConfigError(f"{where}: the prompt is empty; write one, or leave it out")

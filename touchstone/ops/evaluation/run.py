@@ -27,10 +27,10 @@ from touchstone.scorers.scoring import Scoring
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is asked of a run.
+    """The request for a run.
 
-    `output`: where its report, state and traces go. `conformance`: validators outside that are asked, too. `judge`: whether a judge's scores were wanted.
-    `notes`: what is left out, and why.
+    `output`: directory of its report, state and traces. `conformance`: external validators to ask. `judge`: true if a judge's scores were requested.
+    `notes`: what is left out and why, for the report.
     """
 
     items: Sequence[Item]
@@ -58,7 +58,7 @@ def open_system(settings: SystemSettings) -> System:
 
 
 def open_state(plan: Plan, system: System, scorings: Sequence[Scoring]) -> tuple[RunState, bool]:
-    """The state of the run that goes on, or of a new one, and whether it goes on. Raises `ConfigError`."""
+    """The state of the resumed run or of a new one, and True if it was resumed. Raises `ConfigError`."""
     check_directory(plan.output, "--output")
     if plan.save_traces:
         check_directory(plan.output / TRACES, "--output")
@@ -82,9 +82,9 @@ def evaluate(
     state: RunState,
     on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None,
 ) -> EvaluationReport:
-    """Run the tests, write the JSON report `eval-<run id>.json`, and give it. Closes system and scorings. Raises `ConfigError`, and `Stopped` on a signal.
+    """Run the tests, write the JSON report `eval-<run id>.json`, and return it. Closes system and scorings. Raises `ConfigError`, and `Stopped` on a signal.
 
-    Afterwards another process may go on with the run.
+    Afterwards another process may resume the run.
     """
     try:
         return _evaluated(plan, system, scorings, known, state, on_case)
@@ -96,7 +96,7 @@ def _evaluated(
     plan: Plan, system: System, scorings: Sequence[Scoring], known: Field, state: RunState, on_case: Callable[[EvaluatedCase, bool], None]
 ) -> EvaluationReport:
     begun = time.perf_counter()
-    # Started here: its lock belongs to no loop yet, and a signal still ends it.
+    # Started here, before the loop: a signal can still end it, and its lock is not bound to a loop.
     with ConformanceChecks(plan.conformance) if plan.conformance is not None else nullcontext() as conforming:
         runner = Runner(system, scorings, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case)
         cases, resumed = asyncio.run(_closing(runner, plan.items))
@@ -116,7 +116,7 @@ def _evaluated(
         cases=cases,
     )
     write_whole(report_path(plan.output, state), report.model_dump_json(indent=2) + "\n")
-    # Last: a run whose report could not be written goes on, and asks nothing again.
+    # Last, so that a run whose report could not be written can be resumed without asking again.
     if not any(case.failures for case in cases):
         state.end()
     return report
@@ -128,7 +128,7 @@ def report_path(output: Path, state: RunState) -> Path:
 
 
 def _left_out(plan: Plan, known: Field, cases: Sequence[EvaluatedCase]) -> tuple[str, ...]:
-    """What a judge that was wanted did not score, although nothing said so beforehand."""
+    """A note if the judge's score is missing in some tests and no other note says so."""
     missing = sum(known.judged in case.components_missing for case in cases)
     if known.judged is None or not missing or plan.notes:
         return ()
@@ -138,7 +138,7 @@ def _left_out(plan: Plan, known: Field, cases: Sequence[EvaluatedCase]) -> tuple
 async def _closing(runner: Runner, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:
     """Run the tests. Raises `Stopped` on Ctrl-C and SIGTERM.
 
-    The loop takes the signals, because an exception out of a handler could fall into a callback and be lost.
+    The loop handles the signals, because an exception raised in a Python handler could be lost in a callback.
     """
     work = asyncio.ensure_future(runner.run(items))
     loop = asyncio.get_running_loop()

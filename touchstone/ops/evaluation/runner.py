@@ -1,4 +1,4 @@
-"""Runs the tests: persona, codes, documents, scores; many at a time, each kept as soon as it is done."""
+"""Runs the tests (persona, codes, documents, scores), several at a time, and keeps each as soon as it is done."""
 
 import asyncio
 import time
@@ -23,9 +23,9 @@ from touchstone.scorers.scoring import Scoring
 PERSONA: Final = "persona"
 ENRICH: Final = "enrich"
 SCORE: Final = "score"
-#: Findings that a test keeps; its result from a worker or from files has all that the suite reports.
+#: Most findings that a test keeps; its result from a worker or from files has all of them.
 FINDINGS_MAX: Final = 200
-#: Levels of a persona or document that may be written again; what is deeper was not meant.
+#: Most levels of nesting in a persona or document.
 DEPTH_MAX: Final = 100
 
 
@@ -33,7 +33,7 @@ class Conforming(Protocol):
     """Asks external validators about documents."""
 
     async def check(self, form: ClinicalFormat, content: Any) -> Conformance:
-        """What they say of one; never raises for what it holds."""
+        """Their report on one document; never raises because of its content."""
         ...
 
 
@@ -41,7 +41,7 @@ class Conforming(Protocol):
 class Runner:
     """Everything that a test needs.
 
-    `scorings`: the suites that score it; the last one's label counts. `on_case`: called with each test that is done, and whether an earlier call had done it.
+    `scorings`: the suites that score it; the last one's label counts. `on_case`: called with each finished test, and True if an earlier call had finished it.
     """
 
     system: System
@@ -55,9 +55,9 @@ class Runner:
     on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None
 
     async def run(self, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:
-        """Every test in the order of the items, and how many an earlier call had finished.
+        """Run every test; the cases in the order of the items, and how many an earlier call had finished.
 
-        A test whose system gave nothing is told and does not end the run. Raises `ConfigError` if results cannot be written; whoever cancels it loses only
+        A test whose system gave nothing is reported and does not end the run. Raises `ConfigError` if results cannot be written; cancelling loses only
         the tests in flight.
         """
         done = {case_id: case for case_id, case in self.state.finished_cases().items() if case_id in {item.id for item in items}}
@@ -82,14 +82,14 @@ class Runner:
         return tuple(done[item.id] for item in items), resumed
 
     async def evaluate(self, item: Item) -> EvaluatedCase:
-        """One test through all steps."""
+        """Take one test through all steps."""
         begun = time.perf_counter()
         steps = _Steps()
         persona, added, contents = await self._generated(item, steps)
         made_at = self.system.made_at(item) or datetime.now(UTC)
         timing = {"personaGeneration": steps.spent_ms(PERSONA), "total": _ms_since(begun)}
         record = trace_record(item, self.state.trace_id(item), made_at, persona, contents, timing)
-        # The judge may fail, and the test has a status all the same; only what the system owes makes it unscored.
+        # If the judge fails, the test still has a status; only a missing answer of the system makes it unscored.
         case = await self._scored(item, record, steps) if contents else self._not_scored(item, record)
         conformance = [await self.conforming.check(form, content) for form, content in contents.items()] if self.conforming is not None else []
         return case.model_copy(
@@ -104,7 +104,7 @@ class Runner:
         )
 
     async def _generated(self, item: Item, steps: "_Steps") -> tuple[dict[str, Any] | None, tuple[AddedCode, ...], dict[ClinicalFormat, Any]]:
-        """The persona with its codes, and the content of each format that the system gave."""
+        """The persona with added codes, and the content of each format that the system returned."""
         with steps.timed(PERSONA) as step:
             told = _shallow(await self.system.persona(item))
             step.attempts = told.attempts
@@ -128,12 +128,12 @@ class Runner:
         try:
             trace = trace_of(record)
         except ValidationError:
-            # A persona or content beyond what a trace may hold.
+            # A persona or content beyond the bounds of a trace.
             return self._not_scored(item, record, (Failure(component="trace", kind="system", code="not_a_trace"),))
         with steps.timed(SCORE):
             results = [await scoring.result(trace, str(record["id"]), FileRef(file=item.place)) for scoring in self.scorings]
             expectations = await asyncio.to_thread(self.field.expect, item, trace)
-        # A judge that broke down takes no label from what the others have scored.
+        # A judge that failed does not remove the label of the other suites.
         verdict = next((result for result in reversed(results) if result.label != "unscored"), results[-1])
         scores = {name: value for result in results for name, value in result.values.items()}
         findings = tuple(finding for result in results for finding in result.findings)
@@ -171,7 +171,7 @@ class Runner:
 
 
 class _Step:
-    """A step that is under way."""
+    """A running step."""
 
     def __init__(self, steps: "_Steps", name: str) -> None:
         self._steps, self._name = steps, name
@@ -184,7 +184,7 @@ class _Step:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> bool:
-        """Note how long it took; a step that failed is told, and the test goes on."""
+        """Note the duration. A failed step is recorded, and the test goes on."""
         if isinstance(error, StepFailed):
             self.attempts, self.failed = error.attempts, error.code
         elif error is not None:
@@ -209,7 +209,7 @@ class _Steps:
 
     @property
     def failures(self) -> tuple[Failure, ...]:
-        """The steps in which the system gave nothing."""
+        """The failures of steps in which the system returned nothing usable."""
         return tuple(Failure(component=step.step, kind="system", code=step.failed) for step in self.told if step.failed is not None)
 
 
@@ -218,20 +218,20 @@ def _below(minimum: Mapping[str, float], values: Mapping[str, float]) -> tuple[B
 
 
 def _not_checked(item: Item, results: Sequence[ScoreResult], scores: Mapping[str, float]) -> tuple[NotChecked, ...]:
-    """What the suites did not check, and the minimum scores that nothing was compared with."""
+    """What the suites did not check, and minimum scores without a score to compare."""
     absent = tuple(NotChecked(check=f"minimum.{name}", reason="there is no such score") for name in item.minimum if name not in scores)
     return (*(skipped for result in results for skipped in result.not_checked), *absent)
 
 
 def _shallow(told: Told) -> Told:
-    """The answer. Raises `StepFailed` if it is nested too deep to be written again."""
+    """The answer. Raises `StepFailed` if it is nested too deep."""
     if is_deeper(told.value, DEPTH_MAX):
         raise StepFailed("too_deep", told.attempts)
     return told
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """True if a value of JSON has more than so many levels of objects and arrays."""
+    """True if a JSON value has more than `levels` levels of objects and arrays."""
     row = [value]
     for _ in range(levels):
         row = [inner for outer in row if isinstance(outer, dict | list) for inner in (outer.values() if isinstance(outer, dict) else outer)]

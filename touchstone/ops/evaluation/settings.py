@@ -1,4 +1,4 @@
-"""The settings of a system under test: where it is, how it is asked, and for how long."""
+"""The settings of a system under test: address, paths, credentials, limits."""
 
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -19,7 +19,7 @@ UrlPath = Annotated[str, Field(pattern=r"^/[^\s?#]*$", max_length=2_000)]
 
 
 class SystemSettings(Section):
-    """Everything that can be set of the system under test."""
+    """All settings of the system under test."""
 
     url: str | None = Field(None, description="base URL of a system that is asked over HTTP")
     directory: Path | None = Field(None, description="directory of outputs that a system made earlier")
@@ -77,7 +77,7 @@ resolve = Resolver(SystemSettings, ENV_PREFIX, DOCUMENT_NAME, read_file=text_of)
 
 
 def system_override(system: str) -> dict[str, Any]:
-    """What `--system` says: a URL, or else a directory; the other kind, set elsewhere, gives way. Raises `ConfigError` for no text."""
+    """The setting that `--system` makes: a URL or a directory; it overrides the other kind too. Raises `ConfigError` for an empty text."""
     if not system.strip():
         raise ConfigError("--system: is empty; give a URL, a directory of outputs, or samples")
     is_url = system.partition("://")[0].casefold() in {"http", "https"}

@@ -1,4 +1,4 @@
-"""The state of a run on disk: which tests are finished, so that a run that was stopped goes on where it was."""
+"""The state of a run on disk: its finished tests, so that a stopped run can be resumed."""
 
 import hashlib
 import json
@@ -21,15 +21,15 @@ from touchstone.scorers.base import ConfigError
 RUNS: Final = "runs"
 TRACES: Final = "traces"
 _RUN: Final = "run.json"
-#: Held by the process that runs it, for as long as it lives; the file itself stays and says nothing.
+#: Locked by the process that runs it for as long as it lives; the file's content means nothing.
 _LOCK: Final = "lock"
 _RUN_ID: Final = re.compile(r"\d{8}-\d{6}-[0-9a-f]{6}")
-#: Largest file of a state that is read.
+#: Largest state file that is read.
 _STATE_BYTES_MAX: Final = 64 * 1024 * 1024
 
 
 class RunFile(Outbound):
-    """What a run is. `identity`: digest of what is asked of whom and how it is scored: only a run of the same identity is gone on with."""
+    """A run. `identity`: digest of its tests, system and scoring; only a run of the same identity is resumed."""
 
     run_id: str
     identity: str
@@ -38,13 +38,13 @@ class RunFile(Outbound):
 
 
 def identity_of(items: Sequence[Item], **asked: Any) -> str:
-    """The digest of a run: its tests with their prompts and minimum scores, and whatever else decides what comes out."""
+    """The digest of a run: its tests with prompts and minimum scores, and everything else (`asked`) that decides the outcome."""
     told: Mapping[str, Any] = {"items": [[one.id, one.prompt, dict(one.minimum)] for one in items], **asked}
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 class RunState:
-    """One run below the output directory: `runs/<run id>/run.json`, and a file for each finished test. Each is there whole or not at all."""
+    """One run below the output directory: `runs/<run id>/run.json`, and a file for each finished test. Each file is complete or absent."""
 
     def __init__(self, output: Path, run: RunFile) -> None:
         self.output = output
@@ -73,7 +73,7 @@ class RunState:
                 state._hold()
                 if (now := _read(folder / name / _RUN, RunFile)) is None or not now.finished:
                     return state
-                state.release()  # by whom it was, a moment ago
+                state.release()  # another process finished it a moment ago
         return None
 
     @property
@@ -82,11 +82,11 @@ class RunState:
         return self.run.run_id
 
     def trace_id(self, item: Item) -> str:
-        """The id of a test's trace: the same whenever the run goes on."""
+        """The id of a test's trace: the same if the run is resumed."""
         return f"eval-{self.run.started_at:%Y-%m-%d}-{self.run.run_id[-6:]}-{item.id}"
 
     def finished_cases(self) -> dict[str, EvaluatedCase]:
-        """The tests that are finished; what was not evaluated is not. A file that cannot be read counts as not there."""
+        """The finished tests; a test that was not evaluated is not finished. A file that cannot be read counts as missing."""
         found = (_read(path, EvaluatedCase) for path in sorted(self._folder.glob("*.json")) if path.name != _RUN)
         return {case.case_id: case for case in found if case is not None and not case.failures}
 
@@ -95,17 +95,17 @@ class RunState:
         write_whole(self._folder / f"{case.case_id}.json", case.model_dump_json(indent=2) + "\n")
 
     def release(self) -> None:
-        """Let other processes go on with the run. Repeating it is harmless; the end of the process does it, too."""
+        """Let other processes resume the run. Repeating it is harmless; the end of the process does it too."""
         if self._release is not None:
             self._release()
 
     def end(self) -> None:
-        """Note that every test was evaluated."""
+        """Mark the run as finished."""
         self.run = self.run.model_copy(update={"finished": True})
         self._write(self.run)
 
     def _hold(self) -> None:
-        """Keep other processes out. Raises `ConfigError` if one is in; a system without such locks keeps nobody out."""
+        """Lock the run against other processes. Raises `ConfigError` if another has the lock; a system without file locks locks nobody out."""
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             lock = os.open(self._folder / _LOCK, os.O_CREAT | os.O_RDWR, 0o644)
@@ -129,7 +129,7 @@ def _read(path: Path, model: type[Any]) -> Any:
 
 
 def _is_anothers(lock: int) -> bool:
-    """Take the lock of an open file, until it is closed or the process ends; True if another has it. Where there are no such locks, nobody has."""
+    """Take the lock of an open file, until it is closed or the process ends. True if another process has it; False on systems without file locks."""
     try:
         import fcntl
     except ImportError:  # Windows

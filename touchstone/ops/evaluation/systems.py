@@ -1,4 +1,4 @@
-"""The system under test as a run sees it, whether it is asked over HTTP or was asked earlier."""
+"""The interface of a system under test: asked over HTTP, or a directory of earlier outputs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ Content = str | bytes | dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An answer: a persona, or the content of a document. `attempts`: how often it was asked."""
+    """An answer: a persona, or the content of a document. `attempts`: how many requests it took."""
 
     value: Any
     attempts: int = 1
 
 
 class StepFailed(Exception):
-    """The system gave nothing that can be used. `code`: a stable short name; the exception never carries text of the answer."""
+    """The system returned nothing usable. `code`: a stable short name; the exception never contains text of the answer."""
 
     def __init__(self, code: str, attempts: int = 1) -> None:
         super().__init__(code)
@@ -37,7 +37,7 @@ class System(Protocol):
         ...
 
     async def persona(self, item: Item) -> Told:
-        """The persona of a prompt: an object; None if outputs were kept without theirs."""
+        """The persona of a prompt, an object; None if the outputs were kept without it."""
         ...
 
     async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:

@@ -1,4 +1,4 @@
-"""Traces of a run, in the specification's format: what was asked, what came of it, and how it was scored."""
+"""Traces of a run, in the specification's format: prompt, persona, documents and scores."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -41,7 +41,7 @@ def trace_of(record: dict[str, Any]) -> ProductionTrace:
 
 
 def trace_text(record: Mapping[str, Any], scores: Mapping[str, float], findings: Sequence[Finding], parts: Sequence[str]) -> str:
-    """The file of a trace: the record with the scores and findings of each format, and those of the whole. It reads back to the same event.
+    """The file of a trace: the record with the scores and findings of each format and of the whole. Reading it gives the same event.
 
     `parts`: names of the scores that the overall one is made of; those of a format begin with its name.
     """
@@ -60,5 +60,5 @@ def trace_text(record: Mapping[str, Any], scores: Mapping[str, float], findings:
 
 
 def _as_text(value: Any) -> str:
-    """A document that is not UTF-8: JSON has no bytes."""
+    """A document that is not UTF-8 as text, because JSON has no bytes."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)

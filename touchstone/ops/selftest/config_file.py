@@ -17,7 +17,7 @@ from touchstone.scorers.selftest.settings import HttpSystem, KafkaSystem, Python
 from touchstone.scorers.settings import bare_type
 
 DEFAULT_PATH: Final = Path("config/selftest.yaml")
-#: More is no configuration, and would only take time.
+#: A larger or deeper file is not a configuration.
 NODES_MAX: Final = 10_000
 CHARS_MAX: Final = 262_144
 _DEPTH_MAX: Final = 20
@@ -33,7 +33,7 @@ def packaged() -> str:
 
 
 def load(path: Path | None = None) -> tuple[SelftestSettings, str]:
-    """The settings and the name of where they come from: the file given, else `config/selftest.yaml`, else the packaged ones. Raises `ConfigError`."""
+    """The settings and the name of their source: the given file, else `config/selftest.yaml`, else the packaged file. Raises `ConfigError`."""
     if path is None and not DEFAULT_PATH.exists():
         return parse(packaged(), "the packaged configuration"), "the packaged configuration"
     path = path or DEFAULT_PATH
@@ -44,14 +44,14 @@ def parse(text: str, name: str) -> SelftestSettings:
     """Settings of a YAML text. Raises `ConfigError` that names the key and the line, never a value."""
     document, lines = _read(text, name)
     try:
-        # As JSON: strict types then take a list for a list and a date for what it is, a text.
+        # As JSON, so that strict types accept a list as a list, and a date as text.
         return SelftestSettings.model_validate_json(json.dumps(document, default=str))
     except ValidationError as error:
         raise ConfigError("; ".join(_described(error, lines, name))) from None
 
 
 def system_of(text: str) -> Any:
-    """What `--system` says: an http(s) URL, `python:module:function`, or `kafka:REQUEST_TOPIC,REPLY_TOPIC`. Raises `ConfigError`."""
+    """The adapter that `--system` names: an http(s) URL, `python:module:function`, or `kafka:REQUEST_TOPIC,REPLY_TOPIC`. Raises `ConfigError`."""
     document: dict[str, str]
     if text.startswith(("http://", "https://")):
         document = {"adapter": "http", "url": text}
@@ -74,7 +74,7 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
     """The document, and the line of each of its keys."""
     if len(text) > CHARS_MAX:
         raise ConfigError(f"{name}: longer than {CHARS_MAX} characters; this is not a self-test configuration")
-    if _DEEP.search(text):  # before the parser, which takes seconds for it
+    if _DEEP.search(text):  # checked before parsing, which would take seconds
         raise ConfigError(f"{name}: nested too deep; this is not a self-test configuration")
     try:
         import yaml
@@ -89,7 +89,7 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
             if number > NODES_MAX:
                 raise ConfigError(f"{name}: has more than {NODES_MAX} parts; this is not a self-test configuration")
             if isinstance(event, yaml.AliasEvent):
-                # A few of them can stand for a document of any size.
+                # A few aliases can expand to a document of any size.
                 raise ConfigError(f"{name}{_line(event.start_mark)}: an alias (*name) is not taken; write the value out")
         loader = yaml.SafeLoader(text)
         try:
@@ -110,12 +110,12 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
 
 
 def _line(mark: Any) -> str:
-    """Where the parser is; empty if it does not know."""
+    """The parser's position; empty if unknown."""
     return f", line {mark.line + 1}" if mark is not None else ""
 
 
 def _number(node: Any, path: Path_, lines: dict[Path_, int], name: str) -> None:
-    """Note the line of each key. Raises `ConfigError` for one that stands twice in a mapping: the second would silently win."""
+    """Note the line of each key. Raises `ConfigError` for a key that occurs twice in a mapping: the second would silently win."""
     import yaml
 
     lines.setdefault(path, node.start_mark.line + 1)
@@ -142,7 +142,7 @@ def _described(error: ValidationError, lines: Mapping[Path_, int], name: str) ->
     told = []
     for item in _errors(error):
         loc = tuple(str(step) for step in item["loc"])
-        # The adapter's name is a step of the model's, not of the file.
+        # The adapter's name is in the model's path, not in the file.
         key = ("system", *loc[2:]) if loc[:1] == ("system",) and loc[1:2] and loc[1] in _ADAPTERS else loc
         line = next((lines[key[:end]] for end in range(len(key), -1, -1) if key[:end] in lines), 1)
         shown = ".".join(key)
@@ -151,7 +151,7 @@ def _described(error: ValidationError, lines: Mapping[Path_, int], name: str) ->
 
 
 def _told(item: Mapping[str, Any], loc: Path_) -> str:
-    """What is wrong with a key, in words."""
+    """The mistake at a key, in words."""
     kind = item["type"]
     if kind == "extra_forbidden":
         return f"unknown key{_suggested(loc)}"
@@ -172,7 +172,7 @@ def _told(item: Mapping[str, Any], loc: Path_) -> str:
 
 
 def _suggested(loc: Path_) -> str:
-    """The nearest key that is known there, else all of them."""
+    """The nearest valid key, otherwise all valid keys."""
     section = _model_at(SelftestSettings, loc[:-1])
     known = list(section.model_fields) if section is not None else []
     near = difflib.get_close_matches(loc[-1], known, n=1) if loc else []

@@ -14,14 +14,14 @@ from touchstone.scorers.selftest.settings import AWAITING, HttpSystem
 from touchstone.scorers.selftest.system import Outcome, SystemFault, Task, outcome_of, task_id_of
 
 BODY_BYTES_MAX: Final = 8 * 1024 * 1024
-#: Errors of one state request in a row that a task outlives: a server may restart while it works.
+#: Errors in a row while asking for a task's state that are tolerated: a server may restart meanwhile.
 _LOST_MAX: Final = 3
 
 
 class HttpEndpoint:
     """`POST submit_path` with the task, `GET status_path` until the status is final, `POST reply_path` with a reply.
 
-    A server that answers the POST with a final status is done with it; no state is asked for then. Redirects are not followed, and
+    If the server answers the POST with a final status, no state is asked for. Redirects are not followed, and
     neither proxies nor credentials come from the environment.
     """
 
@@ -93,8 +93,8 @@ class HttpEndpoint:
     async def _ended(self, task_id: str, before: Outcome | None = None, until: float = 0.0) -> Outcome:
         """The final outcome of a task.
 
-        Trap: right after a reply a server may still tell the state from before it. The same question in the same words counts as that state; where
-        nothing else comes until shortly before the limit, it is the answer.
+        Trap: right after a reply a server may still return the state from before it. The same question in the same words counts as that state; if
+        nothing else arrives until shortly before the limit, it is the answer.
         """
         lost = 0
         while True:
@@ -116,7 +116,7 @@ class HttpEndpoint:
         return path.replace("{task_id}", quote(task_id, safe=""))
 
     async def _asked(self, method: str, path: str, document: dict[str, Any] | None = None) -> Any:
-        """The JSON of one answer. Raises `SystemFault`, which quotes nothing of it."""
+        """The JSON of one answer. Raises `SystemFault`, which does not quote it."""
         body, headers = b"", {}
         if document is not None:
             body = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()

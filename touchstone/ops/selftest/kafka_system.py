@@ -11,7 +11,7 @@ from touchstone.scorers.selftest.settings import KafkaSystem
 from touchstone.scorers.selftest.system import OUTPUT_CHARS_MAX, Outcome, SystemFault, Task, outcome_of
 from touchstone.streams.topics.request_reply import RequestReply, Undelivered
 
-#: UTF-8 and JSON's escapes: an output that is allowed is not refused for its bytes.
+#: Room for UTF-8 and JSON's escapes, so that an allowed output is never refused for its size in bytes.
 REPLY_BYTES_MAX = 6 * OUTPUT_CHARS_MAX + 65_536
 
 
@@ -47,7 +47,7 @@ class KafkaTopics:
     async def _exchanged(self, task: Task, more: Mapping[str, Any], task_id: str | None, timeout_s: float) -> Outcome:
         """One request and its outcome."""
         self._asked += 1
-        # Of the namespace, and new for each request: a late reply to an earlier one is not taken for this one's.
+        # A new id for each request, so that a late reply to an earlier one is not mistaken for this one's.
         correlation = f"{task.session_id}{self._asked:04d}"
         document = task.document(kind="selftest", correlation_id=correlation, **more)
         try:

@@ -40,7 +40,7 @@ class PythonFunction:
         return await self._call(task, task.document(task_id=before.task_id, reply=text), timeout_s)
 
     async def close(self) -> None:
-        """End the thread of coroutines, if there is one; a call that hangs is left behind."""
+        """Stop the thread of coroutines, if there is one; a hanging call is abandoned."""
         if self._loop is not None:
             self._loop.stop()
 
@@ -69,7 +69,7 @@ class PythonFunction:
         return outcome
 
     async def _called(self, document: dict[str, Any]) -> Any:
-        """What the function returns. Never in the loop of the run, which a coroutine that blocks would stop, and every limit with it."""
+        """The function's return value. It never runs in the run's own loop, where a blocking coroutine would stop every time limit."""
         if not _is_async(self._function):
             answer = await _in_thread(self._function, document)
             if not inspect.isawaitable(answer):
@@ -85,7 +85,7 @@ def _is_async(function: Callable[..., Any]) -> bool:
 
 
 class _LoopThread:
-    """An event loop in a thread of its own: a coroutine that blocks it can be given up, and one loop serves what is bound to it between calls."""
+    """An event loop in a thread of its own: a blocking coroutine can be abandoned, and objects bound to the loop survive between calls."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -93,7 +93,7 @@ class _LoopThread:
 
     def _run(self) -> None:
         self._loop.run_forever()
-        # What was given up is cancelled, so that it can tidy up.
+        # An abandoned call is cancelled, so that it can clean up.
         for task in asyncio.all_tasks(self._loop):
             task.cancel()
         self._loop.run_until_complete(asyncio.sleep(0))
@@ -114,7 +114,7 @@ class _LoopThread:
 
 
 async def _in_thread(function: Callable[..., Any], document: dict[str, Any]) -> Any:
-    """What a plain function returns. Not in asyncio's own threads: the loop waits for those at its end, however long one hangs."""
+    """The return value of a plain function. It does not run in asyncio's own threads, because the loop waits for those at its end."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
 

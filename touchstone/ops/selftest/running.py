@@ -1,4 +1,4 @@
-"""Prepares and carries out a run: who is asked, by whom, and what is written when."""
+"""Prepares and carries out a run: models, system under test, and report files."""
 
 import asyncio
 import json
@@ -75,7 +75,7 @@ class Plan:
         return self.output / "docs" / "reports" / "selftest" / f"{self.names.run_id}.md"
 
     def check(self) -> None:
-        """Refuse a run without a key, or without a place for its reports, before anything is asked. Raises `ConfigError`."""
+        """Refuse a run without a key, or without a directory for its reports, before anything is asked. Raises `ConfigError`."""
         judge_settings(self.settings.judge)
         for path in (self.json_path, self.markdown_path):
             check_directory(path.parent, "--output")
@@ -100,7 +100,7 @@ def judge_settings(asked: Asked, seed: int | None = None, run_budget: Path | Non
 
 
 def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], KafkaSettings]) -> SystemUnderTest:
-    """The adapter that the settings name. `kafka`: the cluster, where it is asked for. Raises `ConfigError`."""
+    """The adapter that the settings name. `kafka` gives the cluster's settings when needed. Raises `ConfigError`."""
     wanted = settings.system
     if wanted is None:
         raise ConfigError("no system under test: give --system URL, python:module:function or kafka:REQUEST_TOPIC,REPLY_TOPIC, or set `system` in the file")
@@ -131,9 +131,9 @@ def read_replay(path: Path) -> Replay:
 
 
 async def carry_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, on_case: Callable[[SelftestCase], None]) -> SelftestReport:
-    """Run the plan and write both reports; after Ctrl-C or SIGTERM, of what was done so far (`plan.signalled`). Raises `ConfigError`.
+    """Run the plan and write both reports; after Ctrl-C or SIGTERM, for the cases run so far (`plan.signalled`). Raises `ConfigError`.
 
-    The JSON is there from the first case on and is replaced by each, so that whatever ends the process leaves a whole one.
+    The JSON is replaced after every case, so a complete one exists whatever ends the process.
     """
     with TemporaryDirectory(prefix="touchstone-selftest-") as directory:
         return await _carried_out(plan, system, open_judge, on_case, Path(directory) / "budget.db")
@@ -194,7 +194,7 @@ def _models(plan: Plan, open_judge: OpenJudge, rubric: Prompt, run_budget: Path)
 
 
 def _requests(plan: Plan, model: Metered | None, prompts: Sequence[Prompt]) -> Callable[[Scenario], Awaitable[Request]]:
-    """How a scenario gets its request: from a generator, or from the earlier run; what stands in a file is screened again."""
+    """How a scenario gets its request: from a generator, or from the earlier run, whose requests are screened again."""
     if model is not None:
         return Generator(model, prompts[0], attempts_max=plan.settings.generator.attempts_max, seed=plan.seed).write
     assert plan.replay is not None
@@ -217,7 +217,7 @@ async def _stoppable(plan: Plan, work: Any) -> None:
         plan.signalled = number
         task.cancel()
 
-    # A signal that was ignored for this process (a background job) stays ignored. Elsewhere than in the main thread none arrives.
+    # A signal that is ignored for this process (a background job) stays ignored. Signals only arrive in the main thread.
     heard = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) is not signal.SIG_IGN]
     heard = heard if threading.current_thread() is threading.main_thread() else []
     for number in heard:
@@ -234,7 +234,7 @@ async def _stoppable(plan: Plan, work: Any) -> None:
 
 
 async def _closed(closing: Awaitable[None]) -> None:
-    """Close within a bound: what was asked may hang, and the report is more important."""
+    """Close within a time limit: a system or model may hang, and the report is more important."""
     try:
         await asyncio.wait_for(closing, CLOSE_TIMEOUT_S)
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""The clinical suite over many results: an entry per file, their summary, the verdict, the view, the event and the suite's own layouts."""
+"""The clinical suite over many results: an entry per file, their summary, verdict, view and JSON document."""
 
 import math
 from array import array
@@ -43,9 +43,9 @@ from touchstone.scorers.reporting.view import STATUSES, Reiterable, Status
 from touchstone.scorers.reporting.words import score_text
 
 COLUMNS = (Column("overall", "Overall", places=1), Column("format", "Format", places=1), Column("terminology", "Terminology", places=1))
-#: Files that count and were not validated, as far as the report names them one by one.
+#: How many files that count and were not validated the report names.
 NOT_VALIDATED_MAX: Final = 20
-#: Codes that the table of findings has.
+#: Rows of the table of findings.
 CODES_MAX: Final = 50
 _BINS: Final = 20
 _SCORE_MAX: Final = 100.0
@@ -59,7 +59,7 @@ class ClinicalReport:
 
     `mean_intervals`: the 95 % intervals of the means.
 
-    `not_validated`: of those that count and were not validated, the first ones and why; `not_validated_more`: how many more there are.
+    `not_validated`: the first files that count and were not validated, with the reason; `not_validated_more`: how many more there are.
     """
 
     facts: RunFacts
@@ -88,7 +88,7 @@ class ClinicalReport:
 
 
 def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
-    """Count files. `entries` must be there to be read again; nothing of them is held."""
+    """Count files. `entries` are read again later, so they must be re-iterable; none of them is held."""
     tally = FileCounts()
     for judged in judged_files(tally.watched(entries, facts), _settings(facts)):
         tally.add(judged)
@@ -120,7 +120,7 @@ def _only(names: set[str], asked: Any) -> str:
 
 
 class FileCounts:
-    """Counts results and files as they go by, in bounded memory but for eight bytes a score."""
+    """Counts results and files one by one; memory is bounded but for eight bytes a score."""
 
     def __init__(self) -> None:
         self.results = LabelCounts()
@@ -139,7 +139,7 @@ class FileCounts:
         self.codes = CodeCounts()
 
     def watched(self, entries: Iterable[Entry], facts: RunFacts) -> Iterator[Entry]:
-        """The same entries, each counted as it goes by."""
+        """The same entries, each counted as it is read."""
         for entry in entries:
             self.from_topic = self.from_topic or isinstance(entry.source, SourceRef)
             if isinstance(entry, ScoreResult):
@@ -148,7 +148,7 @@ class FileCounts:
                     self._values.setdefault(name, array("d")).append(value)
                 self.latest = entry.scored_at if self.latest is None else max(self.latest, entry.scored_at)
                 if (named := facts.suite.group_of(entry)) is not None:
-                    # Two are enough to know that there is not one.
+                    # Two names show that there is not just one.
                     for names, name in ((self.concerns, named.concern_id), (self.batches, named.batch_id)):
                         if len(names) < 2:
                             names.add(name)
@@ -188,7 +188,7 @@ class FileCounts:
         return mean_intervals({name: self._values[name] for name in ordered if name in self._values})
 
     def summary(self, duration_s: float) -> ClinicalSummary:
-        """What they come to. `duration_s`: of the run."""
+        """The summary of all files. `duration_s`: of the run."""
         labels, outcomes = self._labels, self._outcomes
         return ClinicalSummary(
             total=labels.total() + outcomes["unvalidated"] + outcomes["problem"],
@@ -265,7 +265,7 @@ def view(report: ClinicalReport) -> View:
         noun=report.noun,
         total=summary.total,
         labels={label: count for label, count in labels.items() if count or label != "unscored"},
-        # Of results that were scored earlier there is no run to time.
+        # Results that were scored earlier have no duration.
         counts=f"{counts}, {summary.duration_s:.1f} s" if summary.duration_s else counts,
         rate=Rate(summary.passed, summary.total),
         figures=tuple(
@@ -310,13 +310,13 @@ def cases_of(document: Iterable[ClinicalEntry]) -> Iterator[CaseView]:
 
 
 def json_pieces(report: ClinicalReport, _: LayoutOptions) -> Iterator[str]:
-    """An array with an entry per file, two spaces deep; numbers are not rounded."""
+    """An array with an entry per file, indented by two spaces, numbers not rounded."""
     import orjson
 
     yield "["
     comma = ""
     for judged in report.files:
-        # Line ends inside strings are escaped, so each one here is the layout's.
+        # Line ends inside strings are escaped, so every line end here belongs to the layout.
         text = orjson.dumps(entry_document(judged.entry), option=orjson.OPT_INDENT_2).decode().replace("\n", "\n  ")
         yield f"{comma}\n  {text}"
         comma = ","

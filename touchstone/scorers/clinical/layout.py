@@ -27,9 +27,9 @@ from touchstone.scorers.reporting.words import counted, number_span, percent_spa
 
 #: Findings of one file that are shown without --verbose.
 FINDINGS_SHOWN_MAX: Final = 20
-#: Files that pass and are shown one by one; more of them are one line.
+#: Up to this many passing files are shown one by one; more are folded into one line.
 PASSED_SHOWN_MAX: Final = 10
-#: Codes of all files that are listed.
+#: Rows of the list of codes in all files.
 CODES_SHOWN_MAX: Final = 20
 _MARKS: Final[dict[Label, str]] = {"Pass": "✓", "Warn": "!", "Review": "!", "Fail": "✗", "unscored": "-"}
 #: Unavailable profiles (claimed or asked for) that are named without --verbose.
@@ -41,7 +41,7 @@ _LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": GREEN, "Warn": YELLOW, "Revie
 
 
 def console_pieces(report: ClinicalReport, options: LayoutOptions) -> Iterator[str]:
-    """A block per file, and the summary. Many files that pass are one line: those that did not are what people look for."""
+    """A block per file, and the summary. Many passing files are folded into one line, because people look for those that did not pass."""
     console = _Console(options)
     passed = report.summary.passed
     fold = passed > PASSED_SHOWN_MAX and not options.verbose
@@ -58,7 +58,7 @@ def console_pieces(report: ClinicalReport, options: LayoutOptions) -> Iterator[s
 class _Console:
     """Writes plain text; with `colour`, what matters is coloured. `verbose`: every finding by its check, rules fired, what was not checked.
 
-    `width`: the cells of a terminal, to break lines between words; None breaks none.
+    `width`: the cells of a terminal, to break lines between words; None breaks no line.
     """
 
     def __init__(self, options: LayoutOptions) -> None:
@@ -94,9 +94,9 @@ class _Console:
         notes += [f"  Break a rule of their standard: {summary.invalid}"] if summary.invalid else []
         counts = (summary.total, summary.passed, summary.warned, summary.failed)
         lines = result_lines(self._paint, counts, others, notes, (summary.average_score, summary.scored))
-        # The specification draws the two lines above; a line of their own is for those who ask for everything.
+        # The specification draws the two lines above, so the intervals get their own line, with --verbose only.
         lines += [f"  95% Intervals: {', '.join(spans)}"] if self._verbose and (spans := _spans(summary)) else []
-        # Of results that were scored earlier there is no run to time.
+        # Results that were scored earlier have no duration.
         lines += ["", *([f"  Duration: {summary.duration_s:.1f}s", ""] if summary.duration_s else []), "─" * RULE_CELLS]
         return "\n".join(lines) + "\n"
 
@@ -177,17 +177,17 @@ class _Console:
 
 
 def _belongs(finding: Finding, check: str) -> bool:
-    """True if a finding is of this check; in a trace, of this document too."""
+    """True if a finding belongs to this check; in a trace, also to its document."""
     from touchstone.scorers.clinical.checks.scores import check_of
 
     place, _, name = check.rpartition("/")
-    # In a file of several traces the trace stands before the document.
+    # In a file of several traces, the path begins with the trace.
     path = finding.path.partition("/")[2] if finding.path.startswith("trace[") else finding.path
     return check_of(finding.code) == name and (not place or path == place or path.startswith(f"{place}/"))
 
 
 def _was_read(entry: ClinicalEntry, check: str) -> bool:
-    """True if any rule was applied to the document of a check; where none was, a check that found few faults has not passed."""
+    """True if any rule was applied to the document of a check. Without one, a check that found few faults has not passed."""
     place = check.rpartition("/")[0]
     return any(name.rpartition("/")[0] == place for name in entry.rules_fired)
 
@@ -201,7 +201,7 @@ def _spans(summary: ClinicalSummary) -> list[str]:
 
 
 def wrapped(line: str, width: int | None) -> str:
-    """A line broken between words, with what follows indented two cells more. Longer words stay whole; `width`: None breaks nothing."""
+    """A line broken between words, its continuation indented by two more cells. Longer words stay whole; `width`: None breaks nothing."""
     if width is None or width < WIDTH_MIN or len(line) <= width:
         return line
     indent = " " * (len(line) - len(line.lstrip(" ")) + 2)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from touchstone.schemas.result import Finding, NotChecked, Severity
 
-#: Findings that are kept of one document; the rest is counted.
+#: Findings that are kept for one document; further ones are counted.
 FINDINGS_MAX = 500
 GRAVE: frozenset[Severity] = frozenset({"critical", "major"})
 
@@ -27,7 +27,7 @@ class Context:
     quote: bool = False
 
     def finding(self, severity: Severity, code: str, path: str, message: str, *, suggestion: str | None = None, value: object = None) -> Finding:
-        """One finding. `message` and `suggestion` hold nothing of the payload; `value` is shown only where the settings ask for it."""
+        """One finding. `message` and `suggestion` contain nothing of the payload; `value` is shown only if the settings say `quote`."""
         shown = f"{message}: {str(value)[:200]!r}" if self.quote and value is not None else message
         return Finding(severity=severity, code=code, path=path, message=shown, suggestion=suggestion)
 
@@ -37,8 +37,8 @@ class Report:
     """The findings of one validator in one document.
 
     `rules_fired`: group of rules → how many times one of them was evaluated; all zero means that nothing was validated, which is
-    never a pass. `beyond`: findings that were counted and not kept, by code and severity; scores and verdicts go by `counts`, which
-    holds them too, so that a bound on the findings kept never changes the verdict. `findings_max`: how many are kept.
+    never a pass. `beyond`: findings that were counted and not kept, by code and severity; scores and verdicts use `counts`, which
+    includes them, so that a bound on the findings kept never changes the verdict. `findings_max`: how many are kept.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -71,12 +71,12 @@ class Report:
     def add(self, *found: Finding) -> None:
         """Keep findings, up to the bound. Equal findings of two rules count once.
 
-        Beyond the bound a code that was not met before, and then a severe finding, takes the place of a milder one whose code stands elsewhere: the bound never
+        Once the bound is reached, a finding with a new code, and then a severe finding, replaces a milder one whose code occurs elsewhere: the bound never
         hides a check that failed.
         """
         for finding in found:
             key = (finding.severity, finding.code, finding.path, finding.message)
-            # A name that cannot be shown is ? in a path, so two equal paths may be of two places.
+            # A name that cannot be shown is `?` in a path, so equal paths may be different places.
             if key in self._seen and "?" not in finding.path:
                 continue
             if len(self.findings) < self.findings_max:
@@ -93,19 +93,19 @@ class Report:
         self.beyond[code, severity] += 1
 
     def may_keep(self, code: str, severity: Severity) -> bool:
-        """True if a finding could still be kept; where not, it need not be made."""
+        """True if a finding could still be kept; if not, it need not be made."""
         if len(self.findings) < self.findings_max:
             return True
         return code not in self._kept_codes() or (severity in GRAVE and not self._settled)
 
     def _kept_codes(self) -> Counter[str]:
-        """How often each code is kept. Only a full report asks, and from then on findings are only replaced."""
+        """How many findings of each code are kept. Only needed once the report is full; from then on findings are only replaced."""
         if self._codes is None:
             self._codes = Counter(finding.code for finding in self.findings)
         return self._codes
 
     def _place_for(self, finding: Finding) -> int | None:
-        """The place that a new finding may take: the last of the mildest whose code stays told without it. A severe one gives way to an untold code alone."""
+        """The place that a new finding may take: the last of the mildest findings whose code occurs elsewhere. A severe one gives way only to a new code."""
         codes = self._kept_codes()
         places = {one.severity: place for place, one in enumerate(self.findings) if codes[one.code] > 1}
         mild = places.get("info", places.get("minor"))
@@ -116,7 +116,7 @@ class Report:
         return mild
 
     def _replace(self, place: int, finding: Finding) -> None:
-        """Put a finding in the place of another, which is counted."""
+        """Replace a finding by another, and count it."""
         codes, old = self._kept_codes(), self.findings[place]
         self.drop(old.code, old.severity)
         codes[old.code] -= 1

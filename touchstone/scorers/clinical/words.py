@@ -19,23 +19,23 @@ def format_text(entry: ClinicalEntry) -> str:
 
 
 def counts_text(entry: ClinicalEntry) -> str:
-    """`1 critical, 2 major`, those beyond the bound too; info findings are not counted."""
+    """`1 critical, 2 major`, including findings beyond the bound, without info findings."""
     return severities_text(counts_of_entry(entry))
 
 
 def counts_of_entry(entry: ClinicalEntry) -> Counts:
-    """Code → severity → findings; of an entry that was written before it had them, those that it lists."""
+    """Code → severity → findings; for an entry of an older version, counted from the findings that it lists."""
     return entry.finding_counts or counts_by_code(entry.findings)
 
 
 def validity_text(entry: ClinicalEntry) -> str:
-    """`Valid: no; 1 critical, 2 major`: what stands before the score, which a few faults among many values hardly move."""
+    """`Valid: no; 1 critical, 2 major`: shown before the score, because a few faults among many values hardly change the score."""
     valid = {True: "yes", False: "no, a rule of the standard is broken", None: "not checked"}[entry.valid]
     return f"Valid: {valid}; {counts_text(entry) or 'no findings'}"
 
 
 def scores_text(entry: ClinicalEntry) -> str:
-    """`overall 82, format 100`; only what there is."""
+    """`overall 82, format 100`: the scores that the entry has."""
     named = ("overall", *(name for name, _ in DIMENSIONS))
     return ", ".join(f"{name} {score_text(entry.scores[name])}" for name in named if name in entry.scores)
 

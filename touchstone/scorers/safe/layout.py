@@ -1,4 +1,4 @@
-"""The console scorecard of SAFE v0 §5.2, drawn as the specification draws it; columns widen where a value asks for it.
+"""The console scorecard of SAFE v0 §5.2, drawn as the specification draws it; columns widen if a value needs it.
 
 Plain text without colour, so it is the same in a terminal, a file and under NO_COLOR.
 """
@@ -45,7 +45,7 @@ def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
 
 
 def _not_scored(report: SafeV0BatchReport) -> list[str]:
-    """What could not be scored, and why; nothing if all was."""
+    """The cases that could not be scored, and why."""
     return ["", "Not Scored:", *(f"  {visible(error.where)}: {visible(error.what)}" for error in report.errors)] if report.errors else []
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
-#: Lies between the items of a list. Folding turns every newline into a space, so no expected string can hold one and
+#: Separates the items of a list. Folding turns every newline into a space, so no expected string can contain one, and
 #: no match can begin in one item and end in the next.
 ITEM_SEPARATOR = "\n"
 
@@ -16,7 +16,7 @@ PREPARED_CHARS_MAX = 4_000
 
 
 def fold(text: str) -> str:
-    """The form that is compared: NFKC, runs of white space as one space, none at the ends, casefolded.
+    """The form in which texts are compared: NFKC, runs of white space as one space, none at the ends, casefolded.
 
     NFKC is applied once more at the end because casefolding can take composed letters apart ("ΐ").
     """
@@ -29,7 +29,7 @@ def fold(text: str) -> str:
 
 
 def fold_items(items: Iterable[str]) -> str:
-    """Folded items, kept apart."""
+    """The folded items in one text, separated so that no match crosses items."""
     return ITEM_SEPARATOR.join([fold(item) for item in items])
 
 
@@ -52,7 +52,7 @@ class Expected(NamedTuple):
 def prepare(expectations: tuple[str, ...], quote: bool) -> tuple[Expected, ...]:
     """The distinct expectations of a list in their order: those that fold to the same text count once, and the first spelling is kept.
 
-    `quote`: show the string as it was written, else its reference.
+    `quote`: show the string as it was written, otherwise its reference.
     """
     if not expectations:
         return ()

@@ -5,7 +5,7 @@ from touchstone.scorers.safe.settings import Weights
 
 
 def recall(found: int, total: int) -> float:
-    """CR (§1.1) and AC (§1.3): the share of distinct expectations that was found; 1.0 where nothing was expected."""
+    """CR (§1.1) and AC (§1.3): the share of distinct expectations that was found; 1.0 if nothing was expected."""
     return found / total if total else 1.0
 
 
@@ -24,7 +24,7 @@ def composite(cr: float, ah: float, ac: float, weights: Weights) -> float:
 
 
 def label_of(cr: float, ah: float, ac: float, thresholds: SafeV0Thresholds) -> SafeV0Label:
-    """Fail where a metric is below its review bound, else Review where one is below its pass bound, else Pass.
+    """Fail if a metric is below its review bound, otherwise Review if one is below its pass bound, otherwise Pass.
 
     With the default thresholds this is the code of §3.2 (whose comment "FAIL if AH has any violation" its code contradicts).
     """

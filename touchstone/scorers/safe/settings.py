@@ -22,14 +22,14 @@ WEIGHT_MIN = 1e-6
 
 
 def _check_weight(value: float) -> float:
-    """Refuse a weight so small that products with it lose their digits, or vanish, and the composite with them."""
+    """Refuse a weight so small that products with it underflow."""
     if 0 < value < WEIGHT_MIN:
         raise PydanticCustomError("weight_too_small", "a weight is 0, or from 0.000001 to 1000000")
     return value
 
 
 def _in_order(thresholds: SafeV0Thresholds) -> SafeV0Thresholds:
-    """Refuse a metric whose lower bound lies above its upper one."""
+    """Refuse a metric whose lower bound is above its upper bound."""
     faults: list[InitErrorDetails] = []
     for metric in METRICS:
         bounds = getattr(thresholds, metric)
@@ -67,17 +67,18 @@ class Weights(Part):
 
 
 class Rules(Part):
-    """Weights and thresholds of one archetype; what its entry leaves out is taken from the general settings."""
+    """Weights and thresholds of one archetype; missing ones are taken from the general settings."""
 
     weights: Weights = Weights()
     thresholds: Thresholds = SafeV0Thresholds()
 
 
 class SafeSettings(Part):
-    """Everything that can be set. `quote`: results may carry expected strings as they were written, and a judge's own words.
+    """All settings. `quote`: results may contain expected strings as they were written, and a judge's own words.
 
-    `ah_judge`: ask a judge whether follow-up questions blame or harm, which adds findings and changes no score. `ah_judge_sample_rate`: of which share of the
-    cases that have questions; `ah_judge_chars_max`: how much of a case's questions it is shown; `on_budget`: what a worker does with the budget spent.
+    `ah_judge`: ask a judge whether follow-up questions blame or harm, which adds findings and changes no score. `ah_judge_sample_rate`: share of the
+    cases with questions that it is asked about; `ah_judge_chars_max`: how much of the questions it sees;
+    `on_budget`: what a worker does once the budget is spent.
     """
 
     thresholds: Thresholds = SafeV0Thresholds()
@@ -97,7 +98,7 @@ class SafeSettings(Part):
     @model_validator(mode="before")
     @classmethod
     def _whole(cls, given: Any) -> Any:
-        """Fill what a threshold leaves out from the defaults, and what an archetype leaves out from the general settings."""
+        """Fill missing thresholds from the defaults, and missing parts of an archetype from the general settings."""
         if not isinstance(given, Mapping):
             return given
         general, _ = merged(
@@ -109,7 +110,7 @@ class SafeSettings(Part):
         return {**given, **general, "archetypes": archetypes}
 
     def rules_of(self, archetype: str) -> Rules:
-        """Weights and thresholds that hold for a case of this archetype."""
+        """Weights and thresholds for cases of this archetype."""
         return self.archetypes.get(archetype) or Rules(weights=self.weights, thresholds=self.thresholds)
 
 
@@ -136,7 +137,7 @@ resolve = resolver(SafeSettings, ENV_PREFIX, DOCUMENT_NAME, VARIABLES, asks=lamb
 
 
 def fingerprint(settings: SafeSettings) -> dict[str, Any]:
-    """The part that changes scores, labels and findings: not where reports go, their formats, or whether they quote; of a judge nothing while it is off."""
+    """The settings that change scores, labels and findings: no report directory, format or quoting, and no judge while it is off."""
     own = settings.model_dump(mode="json", by_alias=True, include={"thresholds", "weights", "strict_ah", "archetypes"})
     if not settings.ah_judge:
         return own

@@ -1,4 +1,4 @@
-"""SAFE v0 over many results: the batch report of §4.2, its verdict, its view, its event and the layouts that the specification fixes."""
+"""SAFE v0 over many results: report, verdict, view, and the JSON document of §5.1."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -48,7 +48,7 @@ _NAMES_SHOWN_MAX = 8
 class SafeReport:
     """The specification's batch report, and the entries and facts behind it. Equal batches are equal reports, whenever they were made.
 
-    `judged`: what a judge did, where one was to be asked.
+    `judged`: what a judge did, if one was to be asked.
     """
 
     batch: SafeV0BatchReport
@@ -59,8 +59,8 @@ class SafeReport:
 def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeReport:
     """Aggregate one concern's cases. A case that could not be scored is listed in `errors`, and is in no count and no mean.
 
-    The batch's name is the cases' own where they share one, else what was asked for. Raises `ConfigError` if the entries mix concerns,
-    if there are none, and where results lack what a SAFE report needs.
+    The batch has the name that its cases share, otherwise the requested one. Raises `ConfigError` if the entries mix concerns,
+    if there are none, and if results miss values that a SAFE report needs.
     """
     results: list[SafeV0Result] = []
     errors: list[SafeV0CaseError] = []
@@ -102,14 +102,14 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
 
 
 def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
-    """Judge a batch (§7.3). A judge that failed changes no verdict by labels, but a gate on findings must know of it."""
+    """The verdict on a batch (§7.3). A judge that failed does not change a verdict by labels, but `incomplete` reports it for a gate on findings."""
     labels, judge = report.batch.label_distribution, report.batch.judge
     verdict = verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
     return replace(verdict, incomplete=judge is not None and any(judge.states.get(state) for state in FAILED))
 
 
 def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
-    """The document of §5.1, two spaces deep, field order as in the specification; numbers are not rounded."""
+    """The document of §5.1, indented by two spaces, fields in the specification's order, numbers not rounded."""
     batch = report.batch
     document = SafeV0JsonReport(
         generated_at=report.facts.generated_at,
@@ -136,13 +136,13 @@ def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
         comparison=options.comparison,
         trend=options.trend,
     )
-    # Two pieces: the text may be large, and one would be a copy of it.
+    # Two pieces, because adding the newline would copy a large text.
     yield document.model_dump_json(indent=2)
     yield "\n"
 
 
 def cases_of(document: SafeV0JsonReport) -> Iterator[CaseView]:
-    """The cases of an earlier JSON report, as the view of a report has them."""
+    """The cases of an earlier JSON report, as a view has them."""
     findings = by_test(document.judge)
     return (_case(result, document.concern_id, findings.get(result.test_id, ())) for result in document.results)
 

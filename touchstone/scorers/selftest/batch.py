@@ -1,4 +1,4 @@
-"""What a run comes to: its report, the verdict on it, and what to do about the cases that failed."""
+"""A run's outcome: report, verdict, and hints for failed cases."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -32,7 +32,7 @@ def report_of(
     replay_of: str | None = None,
     stopped: str | None = None,
 ) -> SelftestReport:
-    """The report of what has been run so far. `stopped`: why it ended early, where the run does not know it itself."""
+    """The report of the cases run so far. `stopped`: why the run ended early, if the run does not know it itself."""
     cases, settings = run.cases, run.settings
     passed = sum(case.pass_ for case in cases)
     config = {"strictness": settings.strictness, "min_score_to_pass": settings.min_score_to_pass}
@@ -63,7 +63,7 @@ def report_of(
 
 
 def is_unjudged(case: SelftestCase) -> bool:
-    """True if a case has no verdict on the system because a model gave none. An unsafe request is the scenario's own failure."""
+    """True if a case has no verdict on the system because a model gave none. If all requests were unsafe, the scenario itself failed."""
     return case.failure is not None and case.failure.kind != "system" and case.failure.code != "generator_unsafe"
 
 
@@ -83,7 +83,7 @@ def verdict_of(report: SelftestReport) -> Verdict:
 
 
 def recommendations(run: Selftest) -> Iterator[str]:
-    """What to look at, a sentence each; the cases that ask for it are named."""
+    """What to look at, a sentence each with the cases concerned."""
     by_advice: dict[str, list[str]] = defaultdict(list)
     for case in run.cases:
         for advice, detail in _advice(case, run.settings.effective_threshold, run.settings.timeout_seconds):
@@ -95,7 +95,7 @@ def recommendations(run: Selftest) -> Iterator[str]:
 
 
 def _advice(case: SelftestCase, threshold: float, timeout_s: float) -> Iterator[tuple[str, str]]:
-    """Advice for one case, and what of the case it rests on."""
+    """Advice for one case, and the evidence for it."""
     for finding in case.findings:
         if finding.code == "too_many_questions":
             yield "Ask fewer questions at once", finding.message
@@ -128,5 +128,5 @@ def _status_advice(expected: str, actual: str) -> str:
 
 
 def _weak(scores: SelftestScores, threshold: float) -> Sequence[str]:
-    """The categories below the threshold. There is one: a weighted mean is not below all of its parts."""
+    """The categories below the threshold. There is at least one, because a weighted mean is not below all of its parts."""
     return [name for name in WEIGHTS if getattr(scores, name) < threshold]

@@ -1,4 +1,4 @@
-"""Fixed checks of an answer: how many questions it asks, and whether it has the number of lines that was asked for. They feed findings, never scores."""
+"""Fixed checks of an answer: the number of its questions, and the number of lines that the request asked for. They make findings, never scores."""
 
 import re
 from typing import Final
@@ -18,7 +18,7 @@ _CODE: Final = re.compile(r"```.*?```|`[^`\n]*`|https?://\S+", re.DOTALL)
 
 
 def check(settings: SelftestSettings, prompt: str, output: str, status: str) -> tuple[SelftestFinding, ...]:
-    """All findings on one answer. `prompt`: what was asked for, which may give a number of lines."""
+    """All findings on one answer. `prompt`: the request, which may ask for a number of lines."""
     found = []
     questions = count_questions(output)
     if status == AWAITING and questions > settings.max_questions_allowed:
@@ -32,12 +32,12 @@ def check(settings: SelftestSettings, prompt: str, output: str, status: str) -> 
 
 
 def count_questions(output: str) -> int:
-    """Questions in a text: question marks, a run of them as one; those in code and addresses are none."""
+    """The number of questions in a text: runs of question marks, except in code and addresses."""
     return len(re.findall(r"[?？؟][?!？؟]*(?=[\s\"'”’»)\]*_]|$)", _CODE.sub(" ", output)))
 
 
 def _length(settings: SelftestSettings, prompt: str, output: str) -> SelftestFinding | None:
-    """A finding where a number of lines, bullets or sentences was asked for and another one came."""
+    """A finding if the request asked for a number of lines, bullets or sentences and the answer has another."""
     asked = _ASKED.search(prompt)
     if asked is None:
         return None
@@ -54,7 +54,7 @@ def _length(settings: SelftestSettings, prompt: str, output: str) -> SelftestFin
 
 
 def _counted(kind: str, output: str) -> int:
-    """Lines that hold something, list items, or sentences."""
+    """The number of lines with text, list items, or sentences."""
     lines = [line for line in output.splitlines() if line.strip() and not line.strip().startswith("```")]
     if kind == "line":
         return len(lines)
@@ -64,7 +64,7 @@ def _counted(kind: str, output: str) -> int:
 
 
 def check_format_score(settings: SelftestSettings, score: float) -> tuple[SelftestFinding, ...]:
-    """A finding where the judge saw a deviation of format and not even a small one is allowed."""
+    """A finding if the judge saw a deviation of format and the settings allow none."""
     if settings.allow_minor_format_deviation or score >= 1:
         return ()
     return (SelftestFinding(severity="minor", code="format_deviation", message=f"format_score is {score:.2f}; no deviation is allowed"),)

@@ -1,4 +1,4 @@
-"""Requests written by a model: asked for by scenario, read from `PROMPT:` and `HINTS:`, and screened before anything else happens to them."""
+"""Requests written by a model: one per scenario, read from `PROMPT:` and `HINTS:`, and screened before they are used."""
 
 import json
 import random
@@ -21,11 +21,11 @@ _LABEL: Final = re.compile(
     r"^[^\S\n]*(?:[>#*_`-]+[^\S\n]*)*(?:\d+[.)][^\S\n]*)?[*_`]*(?P<label>prompt|hints?)[*_`]*[^\S\n]*[:：](?:[*_`]+(?=\s|$))?[^\S\n]*",
     re.IGNORECASE | re.MULTILINE,
 )
-#: The blanks before a part that begins in the middle of a line; there it must be in capitals. A mark or number of a list is no line's middle.
+#: The blanks before a part in the middle of a line, where its label must be in capitals. A list mark or number does not count as text before it.
 _INSIDE: Final = re.compile(r"(?<=[^\s>#*_`-])(?<!^\d[.)])[^\S\n]+(?=[*_`]*(?:PROMPT|HINTS)[*_`]*:)", re.MULTILINE)
 _FENCE: Final = re.compile(r"^[^\S\n]*(?:```|~~~)[\w-]*[^\S\n]*$", re.MULTILINE)
 _QUOTES: Final = {'"': '"', "'": "'", "“": "”", "«": "»", "`": "`"}
-#: What the generator is told for the scenarios that the specification names; the first two are its own words.
+#: Instructions to the generator for the specification's scenarios; the first two are the specification's words.
 INSTRUCTIONS: Final[dict[str, str]] = {
     "ambiguous_request": (
         "- Is intentionally vague about requirements\n- Could be interpreted multiple ways\n- Should trigger clarifying questions from the system\n"
@@ -61,7 +61,7 @@ TOPICS: Final = (
 
 
 class Written(BaseModel):
-    """What the generator answers: both parts in one text."""
+    """The generator's answer: both parts in one text."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -70,7 +70,7 @@ class Written(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A request that may be sent. `hints`: what the judge should look for. `refused`: what was wrong with the requests before it, one for each."""
+    """A request that may be sent. `hints`: what the judge should look for. `refused`: why each request before it was refused."""
 
     prompt: str
     hints: str
@@ -79,10 +79,10 @@ class Request:
 
 
 class NoRequest(Exception):
-    """The generator gave none that may be sent.
+    """The generator gave no request that may be sent.
 
     `code`: `generator_unsafe` (the last one was dangerous), `generator_unreadable` (no PROMPT and HINTS), or `generator_` and the reason of `Unanswered`.
-    `refused`: what was wrong with each attempt.
+    `refused`: why each attempt was refused.
     """
 
     def __init__(self, code: str, refused: tuple[str, ...]) -> None:
@@ -92,7 +92,7 @@ class NoRequest(Exception):
 
 
 class Generator:
-    """Asks a model for requests, again where one is refused. The same seed asks the same questions."""
+    """Asks a model for requests, and again if one is refused. The same seed asks the same questions."""
 
     def __init__(self, model: Judge, prompt: Prompt, *, attempts_max: int, seed: int) -> None:
         self._model, self._prompt, self._attempts_max, self._seed = model, prompt, attempts_max, seed
@@ -120,7 +120,7 @@ class Generator:
         raise NoRequest(code, tuple(refused))
 
     def _fields(self, scenario: Scenario, attempt: int, refused: list[str]) -> dict[str, str]:
-        """What the prompt is filled with. The variation differs between attempts: else a cache would give the same answer again."""
+        """The fields of the prompt. The variation differs between attempts; otherwise a cache would give the same answer again."""
         chance = random.Random(f"{self._seed}:{scenario.id}:{attempt}")  # noqa: S311  # a choice of topics, no secret
         return {
             "description": scenario.description,
@@ -149,7 +149,7 @@ def parsed(said: str) -> Request | None:
 
 
 def _of_json(text: str) -> Request | None:
-    """A request from a model that answers in JSON whatever it is told."""
+    """A request from a model that answers in JSON although it was asked for text."""
     inner = _FENCE.sub("", text).strip()
     if not inner.startswith("{"):
         return None
@@ -165,14 +165,14 @@ def _of_json(text: str) -> Request | None:
 
 
 def _request(prompt: str, hints: str) -> Request | None:
-    """A request of two parts that can be used: neither empty, too long, nor the example of the instructions."""
+    """A request from its two parts; None if one is empty, too long, or the example of the instructions."""
     prompt, hints = _bare(prompt), _bare(hints)
     usable = 0 < len(prompt) <= PROMPT_CHARS_MAX and 0 < len(hints) <= HINTS_CHARS_MAX
     return Request(prompt, hints) if usable and not re.fullmatch(r"<[^<>]*>", prompt) else None
 
 
 def _bare(part: str) -> str:
-    """A part without the blanks, emphasis and quotes around it."""
+    """A part without surrounding blanks, emphasis and quotes."""
     part = part.strip()
     part = re.sub(r"\n[^\S\n]*(?:[-*_]{3,}|#+)[^\S\n]*$", "", part).strip()
     for mark in ("**", "__"):

@@ -7,13 +7,13 @@ from typing import Final
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
 from touchstone.scorers.reporting.words import counted, percent, visible
 
-#: Of what a model or a system wrote, so much is shown; the JSON has all of it.
+#: Characters shown of a text by a model or system; the JSON has all of it.
 QUOTE_CHARS_MAX: Final = 300
 _MARKS: Final = re.compile(r"([\\`*_{}\[\]<>|#~&])")
 
 
 def markdown(report: SelftestReport) -> Iterator[str]:
-    """The report, in lines with their ends."""
+    """The report as lines with line ends."""
     summary = report.summary
     yield f"# Selftest Report: {report.run_id}\n\n"
     yield f"**Date:** {report.timestamp.replace('T', ' ').rstrip('Z')}\n"
@@ -80,11 +80,11 @@ def _failed_lines(case: SelftestCase, threshold: float) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """A text of others in one line, shortened, with nothing in it that Markdown, HTML or a terminal would act on."""
+    """An untrusted text in one line, shortened, with everything escaped that Markdown, HTML or a terminal would interpret."""
     flat = " ".join(text.split())
     return _escaped(visible(flat if len(flat) <= QUOTE_CHARS_MAX else f"{flat[: QUOTE_CHARS_MAX - 1]}…"))
 
 
 def _escaped(text: str) -> str:
-    # A status and an id hold no marks but `_`, which inside a word means nothing; whatever else could is escaped.
+    # Inside a word `_` has no meaning, so status names and ids stay readable.
     return re.sub(r"(?<=\w)\\_(?=\w)", "_", _MARKS.sub(r"\\\1", text))

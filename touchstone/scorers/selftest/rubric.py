@@ -13,7 +13,7 @@ REASONING_CHARS_MAX: Final = 2_000
 
 
 def _number_or_none(value: Any) -> Any:
-    """A number as it is; anything else is not recorded. What is never trusted must not spoil a verdict either."""
+    """A number, otherwise None: a field that is never trusted must not invalidate a verdict."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e9 else None
 
 
@@ -29,7 +29,7 @@ Score = Annotated[float, Field(ge=0, le=1, strict=True, allow_inf_nan=False)]
 
 
 class RubricVerdict(BaseModel):
-    """What the judge answers. A category that is missing or outside 0 to 1 makes the answer unusable; it never counts as 0."""
+    """The judge's answer. A category that is missing or outside 0 to 1 makes the answer unusable; it never counts as 0."""
 
     model_config = ConfigDict(extra="ignore", populate_by_name=True)
 

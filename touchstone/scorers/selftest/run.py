@@ -51,7 +51,7 @@ class Metered:
         self.cost_usd = 0.0
 
     async def ask(self, prompt: Prompt, fields: Mapping[str, str], verdict: type[VerdictT]) -> Answer[VerdictT]:
-        """As the judge's own."""
+        """Ask the judge, and add up the cost."""
         try:
             answer = await self._judge.ask(prompt, fields, verdict)
         except Unanswered as error:
@@ -64,7 +64,7 @@ class Metered:
         self.cost_usd += usage.cost_usd
 
     def readings(self) -> tuple[()]:
-        """Nothing: a self-test takes no part in metrics."""
+        """None: a self-test has no metrics."""
         return ()
 
     async def close(self) -> None:
@@ -74,7 +74,7 @@ class Metered:
 
 @dataclass(slots=True)
 class Selftest:
-    """A run. `write` gives a scenario's request: a generator's, or that of an earlier run. `cases` and `stopped` hold what has been done so far."""
+    """A run. `write` gives a scenario's request: from a generator, or from an earlier run. `cases` and `stopped`: the state so far."""
 
     settings: SelftestSettings
     scenarios: Sequence[Scenario]
@@ -87,7 +87,7 @@ class Selftest:
     stopped: str | None = None
 
     async def run(self, on_case: Callable[[SelftestCase], None] = lambda _: None) -> None:
-        """All scenarios in a row. Ends early, with `stopped`, where no model answers or the budget is spent."""
+        """Run all scenarios one after another. Ends early, and sets `stopped`, if no model answers or the budget is spent."""
         for number, scenario in enumerate(self.scenarios, 1):
             case = await self._case(scenario, self.names.session(number))
             self.cases.append(case)
@@ -96,7 +96,7 @@ class Selftest:
                 return
 
     async def _case(self, scenario: Scenario, session_id: str) -> SelftestCase:
-        """One scenario, whatever becomes of it."""
+        """One scenario; failures become its case."""
         try:
             request = await self.write(scenario)
         except NoRequest as error:
@@ -113,7 +113,7 @@ class Selftest:
         said: list[str] = []
         for reply in (None, *scenario.reply_flow):
             if reply is not None:
-                # A reply goes to a system that waits for it, and after a verdict that could be had.
+                # A reply is only sent to a system that waits for it, and after a verdict.
                 if outcome is None or outcome.status != AWAITING or self.stopped is not None:
                     break
                 said += [f"[the system, {outcome.status}]\n{outcome.output}", f"[the user]\n{reply.reply}"]
@@ -219,7 +219,7 @@ def _reported(
 
 
 def _faulty(sent: str, expected: str, error: SystemFault, duration_ms: int) -> SelftestStep:
-    """A step to which the system gave no answer. Nothing is judged, so there are no scores."""
+    """A step without an answer from the system: nothing was judged, so there are no scores."""
     told = _FAULTS[error.code] + (f" ({error.detail})" if error.detail else "")
     failure = SelftestFailure(kind="system", code=f"system_{error.code}", message=told)
     return SelftestStep(

@@ -1,8 +1,8 @@
-"""The safety screen: refuses a request that asks a system to do something rather than to tell something.
+"""The safety screen: refuses a request that asks a system to act instead of asking for information.
 
-It errs on the side of refusing. A refused request costs one more question to the generator; a dangerous one that passes
-reaches a system. What it reads: the verbs that a sentence orders, unless they are denied ("do not delete"), and words that
-have no place in a request for information (a shell command, an address, a key), denied or not.
+It errs on the side of refusing. A refused request costs one more question to the generator; a dangerous one that gets through
+reaches a system. It looks for verbs in the imperative, unless they are negated ("do not delete"), and for words that
+have no place in a request for information (a shell command, an address, a key), negated or not.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 Rule = Literal["deletion", "file_change", "shell", "network", "credentials", "execution", "disguise", "not_english"]
 
-#: Refused wherever they stand.
+#: Refused wherever they occur.
 _ANYWHERE: Final[tuple[tuple[Rule, re.Pattern[str]], ...]] = (
     (
         "shell",
@@ -40,11 +40,11 @@ _ANYWHERE: Final[tuple[tuple[Rule, re.Pattern[str]], ...]] = (
 
 
 def _any(words: str) -> str:
-    """A group that matches one of the words; `_` stands for a blank inside one."""
+    """A regex group that matches one of the words; `_` is a blank inside a word."""
     return "(?:" + "|".join(word.replace("_", " ") for word in words.split()) + ")"
 
 
-#: Data of people, which a question about documents does not ask for.
+#: Personal data, which a question about documents does not need.
 _RECORDS: Final = re.compile(
     r"\b(?:customer|patient|user|client|employee)s? (?:database|table|records?|data)\b|\b(?:rows|lines|records|entries) of the [\w ]*(?:database|table)\b"
 )
@@ -52,10 +52,10 @@ _SECRETS: Final = r"(?:passwords?|passphrases?|credentials?|secrets?|tokens?|env
 _TELL: Final = _any(
     "give show print reveal tell quote list read dump expose return leak display output copy share send repeat find get extract what(?:_is|'s|_are)"
 )
-#: A secret itself is asked for; how it is handled may be told ("explain how tokens are rotated").
+#: Requests for a secret itself. A question about its handling is allowed ("explain how tokens are rotated").
 _SECRET_ASKED: Final = re.compile(rf"\b{_TELL}\b(?![^.?!]*\b(?:how|whether|why|where|who|when|what an?)\b[^.?!]*{_SECRETS})[^.?!]{{0,80}}\b{_SECRETS}")
 
-#: "Change nothing" is no order.
+#: "Change nothing" is not an order to act.
 _NOTHING: Final = r"(?!\s+(?:nothing|no\b|none|neither|anything only))"
 _THING: Final = _any(
     r"files? folders? director(?:y|ies) repo(?:sitor(?:y|ies))? source code(?:base)? scripts? programs?"
@@ -65,7 +65,7 @@ _THING: Final = _any(
     r" connections? sessions? tickets? issues? requests? pipelines? endpoints? apis? (?:[\w-]+/)+[\w.-]*"
     r" [\w-]+\.(?:md|txt|py|js|ts|json|ya?ml|toml|ini|cfg|sh|csv|html?|log|sql)"
 )
-#: Verbs that are an order to act whatever they are about.
+#: Verbs that are orders to act with any object.
 _ACTS: Final[tuple[tuple[Rule, str], ...]] = (
     (
         "deletion",
@@ -93,7 +93,7 @@ _ACTS: Final[tuple[tuple[Rule, str], ...]] = (
     ),
     ("network", "download upload fetch ping post e-?mail mail clone scrape browse visit retrieve submit connect publish notify tweet dial send(?!_me|_us)"),
 )
-#: Verbs that are an order to act where they are about a thing that can be changed.
+#: Verbs that are orders to act if their object can be changed.
 _ACTS_ON: Final[tuple[tuple[Rule, str], ...]] = (
     ("deletion", "drop clear clean empty reset flush"),
     ("file_change", "create make add insert fix apply put set refactor (?:re)?format rewrite convert generate touch store archive split combine correct"),
@@ -122,14 +122,14 @@ _SEEN_TO: Final = re.compile(
 
 _ALLOWED: Final = re.compile(r"\byou (?:are|have been|were) (?:allowed|asked|told|authori[sz]ed|permitted|free) to\s+(.*)")
 _ONLINE: Final = re.compile(r"\b(?:look(?:ing)? up|search(?:ing)?|find|check|browse|google)\b[^.?!]*\b(?:internet|online|web|website|google)\b")
-#: "Who is allowed to delete records", "explain how to run it": what follows `to` is told of, not ordered.
+#: "Who is allowed to delete records", "explain how to run it": the verb after `to` is a topic, not an order.
 _TOLD_OF: Final = re.compile(r"\b(?:how|who|what|when|where|why|which|whether|allowed|able|used|possible|rights?|permissions?)\b[^,]*$")
-#: The screen reads English. A text without any of these is not read as a harmless one.
+#: The screen reads English. A text without any of these words is refused.
 _ENGLISH: Final = re.compile(
     r"\b(?:the|of|and|what|which|how|our|please|is|are|this|these|that|with|for|you|we|it|about|can|my|your|from|they|each|other|another|does|there|has|have|any|tell|if|by)\b"
 )
 
-#: What comes before an order without changing it.
+#: Words before an order that do not change it.
 _POLITE: Final = re.compile(
     "^(?:"
     + _any(
@@ -148,9 +148,9 @@ _DENIED: Final = re.compile(
     + r"\b\s*(?:ever\s+)?"
 )
 _SENTENCE: Final = re.compile(r"[.!?;:\n]+(?=\s|$)|\s[–—-]\s|\n")
-#: The words between two orders of one sentence.
+#: Words between two orders of one sentence.
 _JOINT: Final = re.compile(r"(,\s*(?:and then|then|and|or|nor|but)\b|,|\band then\b|\bthen\b|\band\b|\bor\b|\bnor\b|\bbut\b|\bto\b(?=\s))")
-#: "Without moving, renaming or deleting": a denied act in its other form.
+#: "Without moving, renaming or deleting": another form of negation.
 _STEMS: Final = ("mov", "renam", "delet", "remov", "chang", "modif", "edit", "run", "execut", "writ", "creat")
 _INVISIBLE: Final = dict.fromkeys((0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0x00AD))
 
@@ -181,7 +181,7 @@ def danger(text: str) -> Rule | None:
 
 
 def _disguised(text: str) -> bool:
-    """True if letters are spread out (`d e l e t e`), or words mix alphabets so that they look like other words."""
+    """True if letters are spread out (`d e l e t e`), or words mix alphabets to look like other words."""
     if re.search(r"\b(?:[a-z] ){3,}[a-z]\b", text):
         return True
     for word in re.findall(r"[^\W\d_]{2,}", text):
@@ -194,9 +194,9 @@ def _disguised(text: str) -> bool:
 
 
 def _ordered(sentence: str) -> Rule | None:
-    """The rule that one of the sentence's orders breaks.
+    """The rule that one of the sentence's orders breaks; None if none does.
 
-    A denial holds for its own order, and for the rest of its list where it denied an act ("do not move, rename or delete files").
+    A negation holds for its own order, and for the rest of a list if it negated an act ("do not move, rename or delete files").
     """
     parts = _JOINT.split(sentence)
     joints = ["", *(part.strip(" ,") for part in parts[1::2])]
@@ -205,10 +205,10 @@ def _ordered(sentence: str) -> Rule | None:
         clause = clause.strip(" \"'`*_()[]")
         if found := _DENIED.match(clause):
             rest = clause[found.end() :]
-            # "Do not ask, delete it": what was denied is no act, so the denial ends with it.
+            # "Do not ask, delete it": the negated verb is not an act, so the negation ends with it.
             denied = _act(rest) is not None or rest.startswith(_STEMS)
             continue
-        # "Apply it to the source code": what an act is done to belongs to it.
+        # "Apply it to the source code": the object belongs to the act.
         whole = f"{clause} to {parts[2 * number + 2]}" if joints[number + 1 : number + 2] == ["to"] else clause
         rule = None if joint == "to" and _TOLD_OF.search(parts[2 * number - 2]) else _act(_POLITE.sub("", whole + " ").strip())
         lists_on = joint in {"or", "nor", "and"} or (not joint and any(later in {"or", "nor", "and"} for later in joints[number + 1 :]))
@@ -219,7 +219,7 @@ def _ordered(sentence: str) -> Rule | None:
 
 
 def _act(clause: str) -> Rule | None:
-    """The rule that a clause breaks as an order, by the verb that it begins with."""
+    """The rule that a clause breaks by the verb at its beginning."""
     for rule, pattern in (*_ACT, *_ACT_ON):
         if pattern.match(clause):
             return rule

@@ -1,26 +1,26 @@
-"""What `config/selftest.yaml` holds. Names, defaults and meaning are the specification's; what is ours is marked so."""
+"""The settings in `config/selftest.yaml`. Names, defaults and meanings are the specification's; our additions are marked."""
 
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 AWAITING, COMPLETE = "AWAITING_RESPONSE", "COMPLETE"
-#: What strictness 1 adds to the score that passes (specification, "Strictness Adjustment").
+#: Strictness 1 adds this to the score that passes (specification, "Strictness Adjustment").
 STRICTNESS_SPAN = 0.2
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-#: As systems write them: COMPLETE, AWAITING_RESPONSE, ERROR.
+#: Statuses as systems write them: COMPLETE, AWAITING_RESPONSE, ERROR.
 Status = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{0,39}$")]
 ScenarioId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
-#: A topic that belongs to self-tests alone. Production's cannot be named so by accident.
+#: The name of a topic for self-tests alone; no production topic has such a name by accident.
 SelftestTopic = Annotated[str, Field(max_length=249, pattern=r"^([a-zA-Z0-9._-]+\.)?selftest([._-][a-zA-Z0-9._-]+)?$")]
 Text = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
 
 
 class Strict(BaseModel):
-    """A part of the file: an unknown key or a value of another type is a mistake, and values are never quoted in errors."""
+    """A part of the file: unknown keys and values of another type are refused, and errors never quote values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
@@ -60,7 +60,7 @@ class Scenario(Strict):
 
     @model_validator(mode="after")
     def _replies_can_be_sent(self) -> Self:
-        """A reply goes to a system that waits for one: refuse a flow that could never be played."""
+        """Refuse a reply flow that could never be played: a reply only goes to a system that waits for one."""
         if self.requires_reply != bool(self.reply_flow):
             raise ValueError("requires_reply and reply_flow go together: give both, or neither")
         asking = [self.expected_status, *(step.expected_status for step in self.reply_flow[:-1])] if self.reply_flow else []
@@ -122,7 +122,7 @@ class SelftestSettings(Strict):
 
     @model_validator(mode="after")
     def _can_be_met(self) -> Self:
-        """Refuse what no run could fulfil."""
+        """Refuse settings under which no case could pass."""
         if self.effective_threshold > 1:
             raise ValueError("min_score_to_pass + strictness * 0.2 is above 1, so nothing could pass; lower one of them")
         ids = [scenario.id for scenario in self.scenarios]

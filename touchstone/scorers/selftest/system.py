@@ -23,7 +23,7 @@ FaultCode = Literal["unreachable", "refused", "failed", "unreadable", "too_large
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The namespace of a run: every identifier that it gives away begins with `run_id`."""
+    """The namespace of a run: all its identifiers begin with `run_id`."""
 
     run_id: str
 
@@ -47,7 +47,7 @@ class Task:
     task_type: Literal["READ_INFO"] = field(default="READ_INFO", init=False)
 
     def __post_init__(self) -> None:
-        """Refuse a name outside the self-test's namespace: it is our own defect."""
+        """Refuse a name outside the self-test's namespace, which would be our own defect."""
         if not (NAMESPACE.fullmatch(self.session_id) and NAMESPACE.fullmatch(self.task_group_id)):
             raise ValueError("a self-test's identifiers begin with selftest-YYYYMMDD-HHMM-")
 
@@ -65,12 +65,12 @@ class Outcome:
     output: str
 
     def __post_init__(self) -> None:
-        """Keep what a report can hold: JSON may bring halves of characters, which no UTF-8 file can."""
+        """Replace lone surrogates, which JSON can contain and a UTF-8 report cannot."""
         object.__setattr__(self, "output", writable(self.output))
 
     @property
     def is_final(self) -> bool:
-        """True if the system has ended, or waits for a reply."""
+        """True if the system has finished, or waits for a reply."""
         return self.status not in PENDING
 
 
@@ -88,7 +88,7 @@ class SystemFault(Exception):
 
 
 class SystemUnderTest(Protocol):
-    """What every adapter does."""
+    """The interface of all adapters."""
 
     @property
     def name(self) -> str:
@@ -96,7 +96,7 @@ class SystemUnderTest(Protocol):
         ...
 
     async def open(self) -> None:
-        """Connect, where that comes before asking. Raises `ConfigError`."""
+        """Connect, if the adapter must do so before it asks. Raises `ConfigError`."""
         ...
 
     async def ask(self, task: Task, timeout_s: float) -> Outcome:
@@ -113,7 +113,7 @@ class SystemUnderTest(Protocol):
 
 
 def writable(text: str) -> str:
-    """The text with a question mark for each half of a character."""
+    """The text with a question mark for each lone surrogate."""
     return text.encode("utf-8", "replace").decode()
 
 

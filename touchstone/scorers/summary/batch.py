@@ -1,4 +1,4 @@
-"""Loss V3 over many summaries: the batch report, its verdict, its view and its event."""
+"""Loss V3 over many summaries: report, verdict and view."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ COLUMNS = (
     Column("semantic_loss", "Semantic", "lower"),
     Column("length_loss", "Length", "lower"),
 )
-#: Values of which more is better, unlike a loss.
+#: Values for which higher is better, unlike a loss.
 HIGHER_IS_BETTER = frozenset({"recall", "precision", "coverage", "order", "cosine"})
-#: A mean is a sum of floats: a difference below this still meets the gate.
+#: Rounding error of a mean; a smaller excess still meets the gate.
 ROUNDING = 1e-9
 #: How many of the highest losses are listed by default.
 WORST = 5
@@ -129,7 +129,7 @@ def _text(value: object) -> str | None:
 
 
 def spread(losses: Sequence[float]) -> LossSpread | None:
-    """Mean, bounds and percentiles; None of nothing."""
+    """Mean, bounds and percentiles; None without a loss."""
     if not losses:
         return None
     ordered = sorted(losses)
@@ -138,7 +138,7 @@ def spread(losses: Sequence[float]) -> LossSpread | None:
 
 
 def percentile(ordered: Sequence[float], share: float) -> float:
-    """The value below which a share of the ascending values lies, interpolated linearly between its neighbours."""
+    """The percentile of ascending values at a share (0 to 1), interpolated linearly."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -151,13 +151,13 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _counts(codes: Iterable[str]) -> dict[str, int]:
-    """Codes with how often they occur, most frequent first."""
+    """Code → count, the most frequent first."""
     counts = Counter(codes)
     return {code: counts[code] for code in sorted(counts, key=lambda code: (-counts[code], code))}
 
 
 def verdict(report: LossReport, gate: Gate | None = None) -> Verdict:
-    """Judge a batch; with `max_mean` of the loss: 0 where the mean of the scored cases is at most that, 1 where not."""
+    """The verdict on a batch. With `max_mean` of the loss: exit code 0 if the mean of the scored cases is at most that, 1 if not."""
     labels, scored = report.label_distribution, report.scored_cases
     judged = verdict_by_labels(
         passed=labels.Pass,
@@ -177,7 +177,7 @@ def verdict(report: LossReport, gate: Gate | None = None) -> Verdict:
 
 
 def json_pieces(report: LossReport, options: LayoutOptions) -> Iterable[str]:
-    """The report as it is, two spaces deep; numbers are not rounded."""
+    """The report, indented by two spaces, numbers not rounded."""
     whole = report.model_copy(update={"comparison": options.comparison, "trend": options.trend})
     yield whole.model_dump_json(indent=2) + "\n"
 
@@ -233,7 +233,7 @@ _STATES = {**STATES, "certain": "with nothing uncertain", "hard_fail": "that fai
 
 
 def _judge(report: LossReport) -> tuple[Table, ...]:
-    """What a judge was asked and what that cost; nothing without `support: judge`."""
+    """The judge's requests and their cost; nothing without `support: judge`."""
     tally = JudgeTally()
     statements: Counter[str] = Counter()
     for result in report.results:
@@ -247,7 +247,7 @@ def _judge(report: LossReport) -> tuple[Table, ...]:
     return (replace(table, rows=[*table.rows, *rows]),)
 
 
-#: What the details of a result count of a judge → its row.
+#: Count in the details of a result → its row.
 _COUNTED = {"asked": "{} asked", "differ": "{} of which the judge says otherwise than the models"}
 
 
@@ -264,12 +264,12 @@ _NUMERIC = frozenset(range(3, 3 + len(COLUMNS)))
 
 
 def name_of(event_id: str, case_id: str | None) -> str:
-    """The name of a case: the event's own id, because a gold has many summaries; where that is a UUID, its gold and the id's beginning."""
+    """The name of a case: the event's own id, because a gold has many summaries. A UUID is shortened and follows the gold's name."""
     return f"{case_id or 'event'} {event_id[:8]}" if _UUID.fullmatch(event_id) else event_id
 
 
 def _why(case: LossCase) -> str:
-    """The rule of a hard fail; else the codes of what failed, which is all there is of a case that was not scored, and what its findings are called."""
+    """Why a case did not pass: the rules of a hard fail, otherwise the codes of its failures and findings."""
     return some(case.rules or (*case.codes, *case.conflicts), REASONS_SHOWN_MAX)
 
 
