@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from tests.ops.commands import Commands, Ran
+from tests.ops.contracts.fitting import faults
 from tests.ops.evaluation.generator import Generator
 from tests.scorers.clinical.conformance.fake_services import ERROR, FINE, WARNING, FakeService, in_a_thread, result
 from tests.scorers.clinical.conformance.fake_services import report as report_of_ccda
@@ -61,7 +61,7 @@ def test_the_sample_outputs_run_out_of_the_box(commands: Commands) -> None:
     assert {tuple(case["components_missing"]) for case in document["cases"]} <= {("clinical",), ("terminology", "clinical")}
     assert ran.err.splitlines()[-1] == "Evaluation FAIL: 1 of 12 tests failed (exit 1)"
 
-    Draft202012Validator(schemas()["evaluation"]).validate(document)
+    assert faults(document, schemas()["evaluation"], strictly=False) == []
 
     # The saved traces read back to the very results of the run.
     of_run = {
