@@ -5,10 +5,7 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Delays between a shortest and a longest one, drawn at random below a ceiling that doubles with each attempt.
-
-    The randomness ("full jitter") keeps many clients of one service from retrying at the same instant.
-    """
+    """Random delays ("full jitter"): from `min_s` up to a ceiling that doubles with each attempt, at most `max_s`."""
 
     __slots__ = ("_ceiling_s", "_max_s", "_min_s", "_uniform")
 

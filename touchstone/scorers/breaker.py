@@ -1,12 +1,12 @@
 """A breaker per stage: while a model or a service is unavailable, one case asks it and all others wait.
 
-A stage is identified by the code of the `Unavailable` that reports it. It is down from then on, until a case that it had
-failed is answered, or until no case is left that it has failed. Cases take turns in asking, so one that a stage never answers
-blocks no other case forever. A stage that nobody waits for is not known to work: it counts as available, and its delays
-start from the shortest again, only after an answer.
+A stage is identified by the code of the `Unavailable` that reports it. It is down until it answers a case that it had failed, or
+until no such case is left. Cases take turns in asking, so a case that never gets an answer does not block the others forever.
+A stage that no case waits for may or may not work: all cases ask at once again, but its delays start from the shortest only
+after an answer.
 
-A stage may also begin to hang while it is down. An attempt that times out is one more failed attempt; after a few in a row
-waiting in line would only cost every case its own time limit, so all ask at once, as they do while no stage is down.
+A stage may also begin to hang while it is down. A timeout counts as a failed attempt. After a few in a row, waiting in line would
+cost every case its whole time limit, so all ask at once, as they do while no stage is down.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from touchstone.scorers.base import Lost, Unavailable
 
 T = TypeVar("T")
 
-#: So many attempts of one case may time out before it fails with the timeout, and so many of one stage in a row before all cases ask at once.
+#: A case fails after this many timeouts; after this many in a row of one stage, all cases ask at once.
 TIMEOUTS_MAX = 3
 
 
@@ -41,10 +41,10 @@ class BreakerEvents(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Stage:
-    """A stage that has gone down and has not been seen to answer since.
+    """A stage that has failed and has not answered since.
 
     `needed_by`: cases that it has failed and that have no answer yet. `down`: cases take turns in asking it. `turn`: held by
-    the case that asks; first come, first served. `timeouts`: attempts that timed out, in a row.
+    the case that asks; first come, first served. `tired`: it failed last, so the next attempt waits. `timeouts`: in a row.
     """
 
     code: str
@@ -68,16 +68,16 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether some stage is down."""
+        """True if a stage is down."""
         return bool(self._down)
 
     @property
     def is_settled(self) -> bool:
-        """Whether every stage that was ever unavailable has answered since. Until then, cases must be asked with `call`, which notices the answer."""
+        """True if every stage that was ever unavailable has answered since. Until then, cases must use `call`, which notices the answer."""
         return not self._failed
 
     async def call(self, ask: Callable[[], Awaitable[T]], error: Unavailable | None = None) -> T:
-        """Ask until there is an answer, and return it. `error`: the error of a first attempt, where one was made.
+        """Ask until there is an answer, and return it. `error`: the error of an attempt that was made before.
 
         Raises `Lost`, and whatever else `ask` raises that is not `Unavailable`; `TimeoutError`, while a stage is down, only the third time.
         """
@@ -92,14 +92,14 @@ class Breaker:
                 stage = needs if needs is not None and needs.down else next(iter(self._down.values()), None)
                 try:
                     if stage is None:
-                        # Nobody is left to be answered by these, so any answer has to do.
-                        left = [one for one in self._failed.values() if not one.needed_by]
+                        # No case waits for these stages any more, so any answer shows that they work.
+                        unneeded = [one for one in self._failed.values() if not one.needed_by]
                         answer = await ask()
-                        self._answered([*failed_by, *(one for one in left if not one.needed_by)])
+                        self._answered([*failed_by, *(one for one in unneeded if not one.needed_by)])
                         return answer
                     async with stage.turn:
                         if not stage.down:
-                            continue  # it answered another case meanwhile: all ask again
+                            continue  # it has answered another case meanwhile: all ask again
                         if stage.tired:
                             await asyncio.sleep(stage.backoff.next_s())
                             stage.tired = False
@@ -114,13 +114,13 @@ class Breaker:
                         # The answer to a case that may never have needed the stage proves nothing: the next one asks at once.
                         self._answered(failed_by)
                         return answer
-                except Unavailable as told:
-                    error = told
+                except Unavailable as unavailable:
+                    error = unavailable
         finally:
             self._leave(failed_by)
 
     def _fail(self, error: Unavailable, failed_by: list[_Stage]) -> None:
-        """Note that a stage has failed a case. Raises `Lost`: waiting would not bring that back."""
+        """Record that a stage has failed a case. Raises `Lost`: waiting would not help."""
         stage = self._failed.get(error.code)
         if stage is None:
             stage = self._failed[error.code] = _Stage(error.code, self._backoff())
@@ -131,7 +131,7 @@ class Breaker:
         self._events.failed(error.code)
         if isinstance(error, Lost):
             raise error
-        # A case stays with every stage that has failed it: the failure of another one does not show that this one answers.
+        # A case stays with every stage that has failed it: another stage's failure does not show that this one works.
         if stage in failed_by:
             failed_by.remove(stage)
         else:
@@ -139,7 +139,7 @@ class Breaker:
         failed_by.append(stage)
 
     def _time_out(self, stage: _Stage) -> None:
-        """Note an attempt that timed out while the stage was down."""
+        """Record an attempt that timed out while the stage was down."""
         self._events.failed(stage.code)
         stage.tired = True
         stage.timeouts += 1
@@ -147,20 +147,20 @@ class Breaker:
             self._release(stage)
 
     def _leave(self, failed_by: list[_Stage]) -> None:
-        """Remove a case from its stages; for one that the last case has left nobody has to wait."""
+        """Remove a case from its stages, and release those without cases."""
         for stage in failed_by:
             stage.needed_by -= 1
             if not stage.needed_by:
                 self._release(stage)
 
     def _release(self, stage: _Stage) -> None:
-        """Let all cases ask again, without a word: whether the stage answers is not known."""
+        """Let all cases ask again, without an event: nobody knows yet if the stage answers."""
         stage.down = False
         if self._down.get(stage.code) is stage:
             del self._down[stage.code]
 
     def _answered(self, stages: list[_Stage]) -> None:
-        """Note that stages answer again, and let all cases ask."""
+        """Record that stages answer again, and let all cases ask."""
         for stage in stages:
             if self._failed.get(stage.code) is stage:
                 self._release(stage)

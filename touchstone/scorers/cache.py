@@ -1,4 +1,4 @@
-"""The user's cache: what was fetched or unpacked once is whole or not there, made by one process while others wait."""
+"""The user's cache. Its entries are complete or missing: one process makes an entry while others wait."""
 
 import os
 import shutil
@@ -12,16 +12,16 @@ from touchstone.scorers.base import ConfigError
 
 
 def cache_folder() -> Path:
-    """Where everything that was fetched is kept."""
+    """The folder of everything that Touchstone fetches or unpacks."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "touchstone"
 
 
 @contextmanager
 def made_whole(target: Path, is_whole: Callable[[Path], bool] = Path.is_dir) -> Iterator[Path | None]:
-    """Give a scratch folder that becomes `target` at the end, or None where `target` is there already. `is_whole`: what is there can be used.
+    """Yield a scratch folder that becomes `target` at the end, or None if `target` exists and `is_whole`.
 
-    Of several processes one makes it and the others wait; one that fails leaves nothing, and what one that was killed has left is removed.
-    Raises `ConfigError` for a cache that cannot be written.
+    One process makes it while others wait. A process that fails leaves nothing behind; what a killed one left is removed.
+    Raises `ConfigError` if the cache cannot be written.
     """
     scratch_name = f".making-{target.name}-"
     try:
@@ -45,7 +45,7 @@ def made_whole(target: Path, is_whole: Callable[[Path], bool] = Path.is_dir) -> 
 
 
 def _wait_for(lock: IO[str]) -> None:
-    """Hold the lock until the file is closed; the system releases it when the process ends. Where there are no such locks, each makes its own."""
+    """Hold the lock until the file is closed; the system releases it when the process ends. Without such locks, each process makes its own entry."""
     try:
         import fcntl
     except ImportError:  # Windows: the rename at the end still lets only a whole folder appear

@@ -1,4 +1,4 @@
-"""A histogram with fixed buckets, for engines and workers alike; it needs no metrics library."""
+"""A histogram with fixed buckets, without a metrics library."""
 
 import math
 from bisect import bisect_left

@@ -1,7 +1,7 @@
 """Ids of events and results, and the digest of a configuration; the same from a file, from Kafka and from Python.
 
-An event without an id gets one made of its content, so that the same case has the same id everywhere and a changed output
-is a new event. A result's id is made of the event, the suite, its version and its configuration, so that a replay overwrites.
+The id of an event without one is derived from its content, so that the same case has the same id everywhere and a changed output
+is a new event. A result's id is derived from the event, the suite, its version and its configuration, so that a replay overwrites.
 """
 
 import hashlib
@@ -16,9 +16,9 @@ from touchstone.schemas.case import Case
 
 #: Namespace of every deterministic id of this project.
 NAMESPACE = uuid.uuid5(uuid.NAMESPACE_OID, "touchstone")
-#: Levels of a record within which a document that came as bytes may be.
+#: Documents that arrive as bytes are found within this many levels of a record.
 BYTES_DEPTH = 4
-#: Fields that people add to a case, or that say when and by whom it was sent: not part of its content.
+#: Fields that are not part of a case's content: its id, and when and by whom it was sent.
 NOT_CONTENT = frozenset({"id", "kind", "timestamp", "source", "correlation"})
 
 
@@ -29,9 +29,9 @@ def deterministic_id(name: str) -> str:
 
 
 def event_id(model: type[Case], record: Mapping[str, Any]) -> str:
-    """The id of an event as it was written: its own `id`, else UUIDv5 of what names it and of what it holds.
+    """The id of an event: its own `id`, else UUIDv5 of its names and its content.
 
-    `model.id_names` and `model.id_content` say which fields these are. Raises `TypeError` for values that JSON cannot carry.
+    `model.id_names` and `model.id_content` list these fields. Raises `TypeError` for values that JSON cannot carry.
     """
     if record.get("id") is not None:
         return str(record["id"])
@@ -48,7 +48,7 @@ def event_id(model: type[Case], record: Mapping[str, Any]) -> str:
 
 
 def _plain(value: Any, depth: int = BYTES_DEPTH) -> Any:
-    """Documents that came as bytes (a file that is not UTF-8) as text, so that they have an id too."""
+    """Replace documents that arrived as bytes (a file that is not UTF-8) by text, so that they get an id too."""
     if isinstance(value, bytes):
         return value.decode("utf-8", "backslashreplace")
     if depth and isinstance(value, dict) and any(isinstance(item, bytes | dict) for item in value.values()):
@@ -57,7 +57,7 @@ def _plain(value: Any, depth: int = BYTES_DEPTH) -> Any:
 
 
 def _written(value: Any) -> bytes:
-    """A value as canonical JSON. orjson writes 254 levels and reads more."""
+    """Canonical JSON of a value. The standard library takes over beyond the 254 levels that orjson writes."""
     try:
         return orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except TypeError as error:
@@ -73,7 +73,7 @@ class ResultIds:
     """Makes the ids of one suite's results, in one version and configuration."""
 
     def __init__(self, suite: str, version: str, digest: str) -> None:
-        # JSON framing, so that no two quadruples meet.
+        # As JSON, so that no two different quadruples give the same name.
         self._suffix = json.dumps([suite, version, digest], separators=(",", ":"))
 
     def of(self, event_id: str) -> str:
@@ -82,6 +82,6 @@ class ResultIds:
 
 
 def config_digest(fingerprint: Mapping[str, Any]) -> str:
-    """Name a configuration: the first 16 hex digits of SHA-256 over its canonical JSON."""
+    """The first 16 hex digits of SHA-256 over a configuration's canonical JSON."""
     canonical = json.dumps(fingerprint, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:16]

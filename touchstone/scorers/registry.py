@@ -1,4 +1,4 @@
-"""Suites by entry point: any package adds one with a line under `touchstone.suites`."""
+"""Finds suites by entry point: any package adds one with a line under `touchstone.suites`."""
 
 from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -12,7 +12,7 @@ GROUP = "touchstone.suites"
 
 
 def suite_entry_points() -> dict[str, EntryPoint]:
-    """Name → entry point of every installed suite, without importing any."""
+    """Name → entry point of every installed suite. Imports none."""
     return {point.name: point for point in entry_points(group=GROUP)}
 
 
@@ -52,17 +52,17 @@ def usable_suites() -> dict[str, Suite]:
 
 
 def known_kinds() -> frozenset[str]:
-    """Every kind that some installed suite scores; a suite that cannot be imported here adds none."""
+    """Every kind that an installed suite scores; suites that cannot be imported are left out."""
     return frozenset(known_signatures())
 
 
 def known_signatures() -> dict[str, frozenset[str]]:
-    """Kind → the keys that only records of this kind have, over every suite that can be imported here."""
+    """Kind → the keys that only records of this kind have, over every suite that can be imported."""
     return {kind: model.signature for suite in usable_suites().values() for kind, model in suite.cases.items()}
 
 
 def why_not_here(name: str) -> str | None:
-    """Why a suite cannot run in this environment, and what to install; None where it can."""
+    """Why a suite cannot run in this environment, and what to install; None if it can."""
     if name not in suite_entry_points():
         return f"the suite {name} is not installed; install touchstone-stream again"
     try:
@@ -73,6 +73,6 @@ def why_not_here(name: str) -> str | None:
 
 
 def missing_libraries(requires: Mapping[str, str]) -> str | None:
-    """What to install where modules are missing; None where all are there. `requires`: module, or `a|b` where one of them is enough → extra that brings it."""
+    """A hint to install missing modules; None if none is missing. `requires`: module, or `a|b` for alternatives → the extra that contains it."""
     missing = {extra for modules, extra in requires.items() if all(find_spec(module) is None for module in modules.split("|"))}
     return f"its libraries are missing; install touchstone-stream[{','.join(sorted(missing))}]" if missing else None

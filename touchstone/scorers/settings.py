@@ -1,11 +1,10 @@
 """The settings engine: merges layers of mappings into one validated model, and reports a mistake with the name of its source.
 
-It reads no document and no process environment itself: both are given to it, and so is what
-reads a file that a variable names (`text_of`). Touchstone's own settings and those of every suite are made here, so they follow the same rules:
+Callers pass in the document, the environment and a function that reads files. Touchstone's own settings and those of every suite follow the same rules:
 
 * a later layer overrides an earlier one, key by key;
-* an unknown key or variable is refused, because it is a typing mistake that would otherwise be ignored;
-* an error names the variable, document or option at fault and what is expected, never the value.
+* an unknown key or variable is an error, because it is a typing mistake that would otherwise be ignored;
+* an error names the variable, document or option at fault and the expected value, never the actual one.
 """
 
 import difflib
@@ -19,26 +18,26 @@ from pydantic import BaseModel, ValidationError
 
 from touchstone.scorers.base import ConfigError
 
-#: The way to a setting: the names of its sections, then its own, as the document writes them.
+#: The path of a setting: the names of its sections, then its own, as in the document.
 Key = tuple[str, ...]
-#: Some settings in the form of the document, and their source.
+#: Settings in the form of the document, and the name of their source.
 Layer = tuple[Mapping[str, Any], str]
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
-#: The source of an option of a command.
+#: The source of a command's options.
 COMMAND_LINE = "the command line"
-#: Ending of a variable that names a file with the value.
+#: Ending of a variable that names a file which contains the value.
 IN_A_FILE = "_FILE"
-#: Beyond this number, the known variables are listed by section.
-_NAMES_TOLD_MAX = 20
+#: If there are more known variables, a message lists their sections only.
+_NAMES_SHOWN_MAX = 20
 
 
 @dataclass(frozen=True)
 class Resolver(Generic[ModelT]):
-    """Makes a suite's settings: the command line overrides the environment, that its document, and that the defaults; validated once.
+    """Makes a suite's settings: the command line overrides the environment, which overrides the document, which overrides the defaults.
 
     `Suite(…, resolve=Resolver(MySettings, "MY_SUITE_", "my-suite.config.json"))` is all that a suite needs. `variables`: variable →
-    key, where a specification names them; by default those that `variables(model, prefix)` gives. `read_file`: as in `environment`.
+    key, if a specification names them; by default `variables(model, prefix)`. `read_file`: as in `environment`.
     """
 
     model: type[ModelT]
@@ -57,7 +56,7 @@ class Resolver(Generic[ModelT]):
 
 
 def settled(model: type[ModelT], layers: Iterable[Layer]) -> ModelT:
-    """The layers merged and validated once. Raises `ConfigError` with one line for all that is wrong."""
+    """Merge the layers and validate them once. Raises `ConfigError` with one line for all mistakes."""
     values, origin = merged(layers)
     try:
         return model.model_validate(values)
@@ -66,7 +65,7 @@ def settled(model: type[ModelT], layers: Iterable[Layer]) -> ModelT:
 
 
 def merged(layers: Iterable[Layer]) -> tuple[dict[str, Any], dict[Key, str]]:
-    """The layers merged, later over earlier, and the source of each key."""
+    """Merge the layers, later over earlier. Returns the values and the source of each key."""
     values: dict[str, Any] = {}
     origin: dict[Key, str] = {}
     for layer, name in layers:
@@ -77,7 +76,7 @@ def merged(layers: Iterable[Layer]) -> tuple[dict[str, Any], dict[Key, str]]:
 def variables(model: type[BaseModel], prefix: str) -> dict[str, Key]:
     """Every variable of a settings model and its key: the prefix and the names of its fields, joined by `_`.
 
-    A setting that no single text can express (a mapping, a list of sections) has none; the document sets it.
+    A setting that one line of text cannot express (a mapping, a list of sections) has none; only the document sets it.
     """
     return {prefix + "_".join(names).upper(): key for names, key in _keys(model)}
 
@@ -92,12 +91,12 @@ def environment(
     verbatim: bool = False,
     read_file: Callable[[str], str] | None = None,
 ) -> Iterator[Layer]:
-    """One small layer per variable that is set. Raises `ConfigError` for one that starts with the prefix and is not known.
+    """One small layer per variable that is set. Raises `ConfigError` for an unknown variable that starts with the prefix.
 
-    `known`: variable → key. Those that do not start with the prefix, customary names of others, give way to those that do.
-    `ignored`: names with the prefix that are not settings. `verbatim`: an empty value is a value, and blanks around one are
-    part of it; otherwise they are dropped and an empty variable counts as not set. `read_file`: path → text; with it a name of
-    `in_files` is read, too. A value for a sequence is split at commas.
+    `known`: variable → key. Variables with the prefix override those without it (`OPENAI_API_KEY`). `ignored`: names with the prefix
+    that are not settings. `verbatim`: keep blanks around a value, and empty values; otherwise blanks are dropped and an empty
+    variable counts as not set. `read_file`: path → text; with it, the variables of `in_files` are read, too. A value for a
+    sequence is split at commas.
     """
     files = in_files(model, known) if read_file else {}
     for name in sorted(env, key=lambda name: (name.startswith(prefix), name)):
@@ -118,23 +117,23 @@ def environment(
 
 
 def text_of(path: str) -> str:
-    """The text of a file that a variable names: what `read_file` is for most suites. Raises `OSError`, `UnicodeDecodeError`."""
+    """The text of a file that a variable names: the usual `read_file`. Raises `OSError`, `UnicodeDecodeError`."""
     return Path(path).expanduser().read_text(encoding="utf-8")
 
 
 def in_files(model: type[BaseModel], known: Mapping[str, Key]) -> dict[str, str]:
-    """`NAME_FILE`, which names a file that holds the value → `NAME`, for every variable whose value is not itself a path."""
+    """`NAME_FILE`, which names a file with the value → `NAME`, for every variable whose value is not itself a path."""
     return {name + IN_A_FILE: name for name, key in known.items() if name + IN_A_FILE not in known and _kind(model, key) is not Path}
 
 
 def nested(key: Key, value: Any) -> dict[str, Any]:
-    """One setting in the form of the document."""
+    """A setting in the form of the document."""
     first, *rest = key
     return {first: nested(tuple(rest), value) if rest else value}
 
 
 def source_of(key: Key, origin: Mapping[Key, str]) -> str:
-    """The source of this key or of a key below it; else of its neighbours; "default" where none is set."""
+    """The source of this key or of a key below it; else of its neighbours; "default" if none is set."""
     for end in range(len(key), 0, -1):
         if names := {name for path, name in origin.items() if path[:end] == key[:end]}:
             return " and ".join(sorted(names))
@@ -142,7 +141,7 @@ def source_of(key: Key, origin: Mapping[Key, str]) -> str:
 
 
 def _lay(layer: Mapping[str, Any], name: str, values: dict[str, Any], origin: dict[Key, str], above: Key) -> None:
-    """Merge one layer over the others, key by key; anything but a mapping replaces."""
+    """Merge a layer over the others, key by key; anything but a mapping replaces the value below it."""
     for step, value in layer.items():
         key = (*above, step)
         if isinstance(value, Mapping) and isinstance(values.get(step), dict):
@@ -159,7 +158,7 @@ def _lay(layer: Mapping[str, Any], name: str, values: dict[str, Any], origin: di
 
 
 def _described(error: ValidationError, origin: Mapping[Key, str], model: type[BaseModel]) -> str:
-    """One line for all that is wrong, each with where it was set."""
+    """One line with all mistakes, each with its source."""
     parts = []
     for item in error.errors(include_input=False, include_url=False, include_context=False):
         key = tuple(str(step) for step in item["loc"])
@@ -170,7 +169,7 @@ def _described(error: ValidationError, origin: Mapping[Key, str], model: type[Ba
 
 
 def _from_file(name: str, path: str, read_file: Callable[[str], str]) -> str:
-    """The value that a file holds; the newline that editors add at its end is not part of it. An empty file is one that nobody has written yet."""
+    """The value in a file, without the newline that editors add. An empty file is an error: nobody has written the value yet."""
     try:
         text = read_file(path).rstrip("\r\n")
     except (OSError, ValueError) as error:
@@ -181,20 +180,20 @@ def _from_file(name: str, path: str, read_file: Callable[[str], str]) -> str:
 
 
 def _known_variables(name: str, known: Mapping[str, Key], prefix: str) -> str:
-    """A suggestion for an unknown variable: the nearest name, else those of its section, else how names start."""
+    """A hint for an unknown variable: the nearest name, else the names of its section, else the beginnings of names."""
     starts = dict.fromkeys(f"{prefix}{key[0].upper()}_" for key in known.values())
-    # Where the section is right, only the rest of the name is compared: else whatever stands in the section looks alike.
+    # If the section is right, only the rest of the name is compared: else every name of the section looks similar.
     start = next((start for start in starts if name.startswith(start) and any(other.startswith(start) for other in known)), prefix)
     kin = {other.removeprefix(start): other for other in known if other.startswith(start)}
     typed = name.removeprefix(start).upper()
     if near := difflib.get_close_matches(typed, kin, n=1) or [rest for rest in kin if rest.startswith(typed)]:
         return f"did you mean {kin[near[0]]}?"
-    is_short = start != prefix or len(kin) <= _NAMES_TOLD_MAX
+    is_short = start != prefix or len(kin) <= _NAMES_SHOWN_MAX
     return f"known: {', '.join(kin.values())}" if is_short else f"known ones start with {', '.join(starts)}"
 
 
 def _known_keys(key: Key, model: type[BaseModel]) -> str:
-    """A suggestion for an unknown key: the nearest one of its section, else all of them."""
+    """A hint for an unknown key: the nearest one of its section, else all of them."""
     section = _kind(model, key[:-1])
     if not _is_model(section):
         return ""
@@ -214,12 +213,12 @@ def _keys(model: type[BaseModel], names: Key = (), above: Key = ()) -> Iterator[
 
 
 def _is_sequence(model: type[BaseModel], key: Key) -> bool:
-    """Whether a key holds several values."""
+    """True if a key has several values."""
     return get_origin(_kind(model, key)) in {tuple, list, frozenset, set}
 
 
 def _kind(kind: Any, key: Key) -> Any:
-    """The type at the end of a key, through sections, mappings and sequences; None where there is no such key."""
+    """The type at the end of a key, through sections, mappings and sequences; None if there is no such key."""
     for step in key:
         kind = bare_type(kind)
         if _is_model(kind):
@@ -242,5 +241,5 @@ def bare_type(kind: Any) -> Any:
 
 
 def _is_model(kind: Any) -> TypeGuard[type[BaseModel]]:
-    """Whether a type is a section."""
+    """True if the type is a section."""
     return isinstance(kind, type) and issubclass(kind, BaseModel)
