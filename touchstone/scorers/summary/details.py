@@ -29,7 +29,7 @@ def findings_of(breaches: Sequence[Breach]) -> tuple[Finding, ...]:
     return tuple(Finding(severity="critical", code=breach.rule, path=breach.path, message=MESSAGES[breach.rule]) for breach in breaches)
 
 
-#: What a conflict is called. `{unit}`: what it is about.
+#: Message of each conflict. `{unit}`: the statement it is about.
 CONFLICT_WORDS = {
     "number": "a number differs from {unit}",
     "quantity": "a quantity differs from {unit}",

@@ -56,7 +56,7 @@ def words(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A word without its inflection; crude, but the same for what a text and a statement of it usually write."""
+    """A word without its inflection; crude, but usually the same for a text and a statement about it."""
     if not word[0].isalpha():
         return "percent" if word == "%" else word
     word = word.replace("’", "'").removesuffix("'s")

@@ -15,7 +15,7 @@ NO_GOLD, GOLD_NOT_FOUND = "no_gold", "gold_not_found"
 GOLD_EMPTY, GOLD_TOO_LONG = "gold_empty", "gold_too_long"
 EMPTY_GENERATION, GENERATION_TOO_LONG, TOO_MANY_PAIRS = "empty_generation", "generation_too_long", "too_many_pairs"
 STATEMENT_TOO_LONG = "statement_too_long"
-#: Sentences per unit of the source text: a longer run of it says too much to be what a sentence is about.
+#: Sentences per unit of the source text; a longer run says too much to be compared with one sentence.
 SOURCE_WINDOWS = (1, 2)
 
 
@@ -135,5 +135,5 @@ def pair_count(datum: GoldStandardDatum, generated: Split, gold: Split, source: 
 
 
 def distinct(entities: Sequence[str]) -> tuple[str, ...]:
-    """Entities in their order; what is written twice counts twice only if it is spelt apart."""
+    """Entities in their order, each spelling once."""
     return tuple(dict.fromkeys(entities))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 class SummaryLossScorer:
     """Loss V3 with one set of settings. `golds`: by source id, for cases that refer to theirs; `calibration`: for any support of the models but `nli`.
 
-    `judge`: whom to ask with `support: judge`; without one the models' word stands, and results say so.
+    `judge`: whom to ask with `support: judge`; without one the models decide, and results say so.
     """
 
     def __init__(

@@ -65,7 +65,7 @@ Cap = Literal["none", "Review", "Fail"]
 
 
 class Conflicts(Section):
-    """What a summary gets wrong about its gold, and what that costs. `nearest`: units of the gold that a sentence is compared with."""
+    """Which conflicts are looked for, and their cost. `nearest`: units of the gold that a sentence is compared with."""
 
     values: bool = Field(True, description="compare numbers, quantities, dates, durations, money and percentages")
     wording: bool = Field(True, description="compare names in a role, negations, opposites, sides of the body and allergies")
@@ -175,7 +175,7 @@ class SummarySettings(Section):
 
     @property
     def asks_judge(self) -> bool:
-        """True if what is uncertain goes to a judge."""
+        """True if a judge decides what is uncertain."""
         return self.support == "judge"
 
     @property

@@ -26,7 +26,7 @@ RANKS = {"Pass": 0, "Review": 1, "Fail": 2}
 
 
 def capped(label: Label, conflicts: Sequence[Conflict], caps: Conflicts) -> Label:
-    """The label, no better than what was found allows (settled point 11). The loss stays as it is."""
+    """The label, capped by the conflicts found (settled point 11). The loss is unchanged."""
     worst = label
     for cap in {cap for conflict in conflicts for cap in _caps_of(conflict, caps)}:
         if cap != "none" and RANKS[cap] > RANKS[worst]:

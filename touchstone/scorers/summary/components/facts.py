@@ -13,15 +13,15 @@ def best(support: Matrix) -> Vector:
     return support.max(axis=1, initial=0.0) if support.size else np.zeros(support.shape[0])
 
 
-#: How far a sentence must be borne to count against conflicts.
+#: Support from which on a sentence counts against conflicts.
 FIRM = 0.5
-#: Keeps the ratio of what is neither borne nor contradicted near 0.
+#: Keeps the ratio near 0 for sentences that are neither supported nor contradicted.
 RATIO_EDGE = 0.1
 Form = Literal["nearest", "ratio", "e", "summac"]
 
 
 def faithfulness(support: Matrix, entailment: Matrix, contradiction: Matrix, form: Form) -> Vector:
-    """How far the units that were asked bear each sentence, within [0, 1]; one row per sentence.
+    """Support of each sentence by the units that were asked, within [0, 1]; one row per sentence.
 
     `nearest`: the greatest support; `ratio`: e / (e + c + 0.1) of the greatest; `e`: the greatest entailment; `summac`: that less the greatest
     contradiction (SummaC-ZS), which punishes true sentences where the units are all of the gold's.
@@ -36,7 +36,7 @@ def faithfulness(support: Matrix, entailment: Matrix, contradiction: Matrix, for
 
 
 def precision(faithful: Vector, in_conflict: Collection[int], weight: float) -> float:
-    """P: the mean over sentences, one in conflict counting 0, times (b / (b + k)) to the power `weight`: k conflicts against b, what is firmly borne.
+    """P: the mean over sentences, one in conflict counting 0, times (b / (b + k)) to the power `weight`: k conflicts against b, the sum of firm support.
 
     The mean alone makes a wrong dose in a text of eight sentences worth an eighth, less than an honest rewording costs a model's certainty. Only sentences
     borne to `FIRM` are counted, not all that is written, so that made-up sentences with a little support do not thin the conflicts out.

@@ -24,9 +24,9 @@ COUNTS_FROM = 0.5
 
 
 def length_loss(tokens: int, target: int, unborne: float = 0.0) -> float:
-    """L_length = min(1, ln(1 + |tokens − target| / target)), where tokens that nothing bears do not bring a short text nearer to the target.
+    """L_length = min(1, ln(1 + |tokens − target| / target)), where unsupported tokens do not bring a short text nearer to the target.
 
-    `unborne`: tokens of sentences that the gold does not bear (`unborne_tokens`). The distance is what borne tokens fall short, or what all of them exceed,
+    `unborne`: tokens of sentences that the gold does not support (`unborne_tokens`). The distance is what borne tokens fall short, or what all of them exceed,
     whichever is more: without unborne tokens it is |tokens − target|, and a made-up sentence more never lowers it.
     """
     short, over = target - (tokens - unborne), tokens - target

@@ -26,7 +26,7 @@ SENTENCES = 2
 class Questions:
     """Premises and hypotheses of the three questions: facts in the summary, outline in the summary, sentences in the gold.
 
-    `units`: what may bear a sentence: the gold's facts, windows of its narrative and, where sentences are compared with what is near, of its source.
+    `units`: texts that may support a sentence: the gold's facts, windows of its narrative and, with `looks_near`, of its source.
     `statements`: the single ones among them, which a sentence can be in conflict with.
     """
 
@@ -58,9 +58,9 @@ class Questions:
 
 
 def named_units(prepared: Prepared, *, single: bool) -> dict[str, dict[str, Any]]:
-    """What may bear a sentence, each text once, and its name in details: facts, then windows of the narrative, then of the source.
+    """Texts that may support a sentence, each once, with their names in details: facts, then windows of the narrative, then of the source.
 
-    `single`: the narrative's single sentences are among them, whatever sizes the windows have: a sentence is compared with those.
+    `single`: the narrative's single sentences are included even if no window has that size.
     """
     named: dict[str, dict[str, Any]] = {}
     for index, fact in enumerate(prepared.datum.summary.key_facts):
@@ -88,7 +88,7 @@ def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """The NLI round of a case, and what the rules found without it. `about`: cosines of sentences with statements."""
+    """The NLI round of a case, and the conflicts that rules found without it. `about`: cosines of sentences with statements."""
 
     pairs: list[tuple[str, str]]
     facts: Block

@@ -76,7 +76,7 @@ def match_entities(prepared: Prepared, vectors: Vectors, settings: SummarySettin
 class Components:
     """Every number of a case. `values`: the specification's, loss first; the rest are their inputs.
 
-    `faithful`, `recalled`: how far each sentence is borne, and each fact is there, the judge's word among them; the matrices are the models' alone.
+    `faithful`, `recalled`: support of each sentence and of each fact, with the judge's rulings; the matrices are the models' alone.
     """
 
     values: dict[str, float]
@@ -137,7 +137,7 @@ def weigh(
     similarity = semantic.cosine(*vectors.of([prepared.generated.text, prepared.gold.text]))
     losses["semantic"] = semantic.semantic_loss(similarity)
     target = length.get_target_summary_length(prepared.datum.entry.token_count, settings.compression)
-    # Only where any unit may bear a sentence: the forms that look at the narrative alone would call what is true to the source invented.
+    # Only if the source counts: forms that look at the narrative alone would take true statements for invented ones.
     unborne = length.unborne_tokens(tokens[1:], sentences.borne) if settings.looks_near else 0.0
     losses["length"] = length.length_loss(tokens[0], target, unborne)
 
@@ -163,7 +163,7 @@ def weigh(
 
 
 class _Sentences(NamedTuple):
-    """The sentences of a summary against their units. `faithful`, `borne`: of each sentence, for precision and for length."""
+    """The sentences of a summary against their units. `faithful`, `borne`: support of each sentence, for precision and for length."""
 
     support: Matrix
     contradiction: Matrix
@@ -186,7 +186,7 @@ def _sentences(
     calibration: Calibration | None,
     rulings: Rulings,
 ) -> _Sentences:
-    """How far the units bear each sentence, and what the sentences get wrong; the judge's rulings decide where there are some."""
+    """Support of each sentence by its units, and the conflicts; the judge's rulings, if any, decide."""
     entailment, contradiction = asked.sentences.entailment(probabilities), asked.sentences.contradiction(probabilities)
     support = support_of(asked.sentences, probabilities, vectors, calibration) if settings.looks_near else entailment
     faithful = rulings.over_sentences(facts.faithfulness(support, entailment, contradiction, settings.precision))
@@ -207,7 +207,7 @@ def _places(support: Matrix, windows: Sequence[Window], outline: Block, covered:
 
 
 def _all_conflicts(asked: Asked, support: Matrix, entailment: Matrix, contradiction: Matrix, settings: SummarySettings) -> list[Conflict]:
-    """What the rules found, and what the model adds: of sentences that no rule spoke of."""
+    """Conflicts that rules found, and those of the model for sentences without one."""
     if not settings.looks_near:
         return []
     columns = {text: column for column, text in enumerate(asked.sentences.premises)}

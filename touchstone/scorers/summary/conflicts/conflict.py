@@ -1,4 +1,4 @@
-"""A conflict: what one sentence of a summary gets wrong, and the statement of the gold that says otherwise."""
+"""A conflict: one error in a sentence of a summary, and the statement of the gold that says otherwise."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """One thing that a sentence gets wrong. `unit`: what it is about; None for a sentence that nothing supports.
+    """One error in a sentence. `unit`: the statement that says otherwise; None for a sentence that nothing supports.
 
     `here`, `there`: [start, end) of the words in the sentence and in the unit, where a rule found them.
     """

@@ -1,8 +1,9 @@
-"""What a summary gets wrong about its gold (settled point 11): each sentence beside the units it is about, compared by value, by wording and by the model.
+"""Find conflicts between a summary and its gold (settled point 11): each sentence is compared with the units it is about, by value, by wording and by the
+model.
 
 The units are the gold's facts, and the sentences of its narrative and of its source text. A sentence is compared with the units nearest to it by
-embedding. What its model says of them counts too: a sentence that a nearest unit contradicts, and that none bears, is in conflict; one that nothing near
-it bears is unsupported. A conflict is a finding, counts against precision, and caps the label.
+embedding. What its model says of them counts too: a sentence that its nearest unit contradicts and no unit supports is in conflict; one that nothing near
+it supports is unsupported. A conflict is a finding, counts against precision, and caps the label.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def by_rule(sentences: Sequence[str], units: Sequence[Unit], cosines: Matrix, se
         about = nearest(cosines[index], settings.nearest, settings.cosine_min) if units else []
         if not about:
             continue
-        # Further units contradict nothing, but what one of them states is no wrong value.
+        # Further units cannot contradict a value, but they can confirm it.
         order = nearest(cosines[index], value_differences.UNITS_MAX, -1.0)
         for difference in _differences(sentence, [units[place].text for place in order], settings, len(about)):
             conflict = Conflict(difference.rule, index, units[order[difference.unit]], difference.here, difference.there, difference.clinical)

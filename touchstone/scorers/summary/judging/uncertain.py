@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Uncertain:
     """Facts and sentences to ask, by index in ascending order. `facts_left_out`, `sentences_left_out`: uncertain ones beyond the bound of a call.
 
-    `cheap`: what the models say of each, as the judge would put it.
+    `cheap`: the models' verdict on each.
     """
 
     facts: tuple[int, ...] = ()

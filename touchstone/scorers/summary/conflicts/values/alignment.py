@@ -1,4 +1,4 @@
-"""How surely two values are about the same thing: by what they count, by the words around them, and by how they look."""
+"""How surely two values are about the same thing: by their nouns, the words around them, and their look."""
 
 from touchstone.scorers.summary.conflicts.values.surroundings import Placed, laboratory
 from touchstone.scorers.summary.conflicts.values.value import Value
@@ -16,7 +16,7 @@ SLIP = 0.75
 
 
 def sureness_of(mine: Placed, its: Placed, weights: dict[str, float], *, slips: bool = True) -> float:
-    """How surely two values are about the same thing: by what they count, and by the words around them."""
+    """How surely two values are about the same thing, by their nouns and the words around them."""
     heads, other = mine.value.heads, its.value.heads
     named = (heads & its.far) | (other & mine.far) if not heads & other else frozenset()
     score = 0.0

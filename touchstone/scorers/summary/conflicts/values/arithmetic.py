@@ -58,7 +58,7 @@ def follows(placed: Placed, stated: TextValues, read: Sequence[TextValues], *, c
 
 
 def _is_counted(placed: Placed, stated: TextValues, read: Sequence[TextValues]) -> bool:
-    """True if a count is what is left, all that a unit counts, or a stated share of a stated count."""
+    """True if a count is a remainder, a unit's total, or a stated share of a stated count."""
     value = placed.value
     if _is_rest(placed, stated, read):
         return True
@@ -87,7 +87,7 @@ def _is_added(placed: Placed, stated: TextValues, texts: Sequence[Sequence[Value
 
 
 def _alike(value: Value, others: Sequence[Value]) -> list[Value]:
-    """Those that count the same as the value does, or do not say what they count."""
+    """Values with the same noun as this one, or without a noun."""
     return [one for one in others if one.label or not one.heads or not value.heads or one.heads & value.heads]
 
 

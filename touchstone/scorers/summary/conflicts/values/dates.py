@@ -1,4 +1,4 @@
-"""Dates as they are written: days, months, years, decades and weekdays, each with what it leaves open."""
+"""Dates as they are written: days, months, years, decades and weekdays, each with its open parts."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from touchstone.scorers.summary.conflicts.values.alignment import SCORES_NEAR, U
 from touchstone.scorers.summary.conflicts.values.surroundings import Placed, TextValues, dosed, laboratory, look
 from touchstone.scorers.summary.conflicts.values.value import Value, comparable, leaves_room, same, same_figures
 
-#: Units, the nearest in meaning first, whose values a sentence's may differ from. All units given may bear a value.
+#: Only the nearest units can contradict a value; every given unit can confirm it.
 NEAREST = 8
 #: Values of a sentence that may have changed places.
 EXCHANGED_MAX = 10
@@ -67,7 +67,7 @@ class _Pair(NamedTuple):
 def find(sentence: str, units: Sequence[str], near: int = NEAREST) -> list[Difference]:
     """The values of a sentence that differ from those of the units (facts, sentences of the gold; nearest in meaning first) about the same thing.
 
-    It may differ from the first `near` units only. What any of them states is borne.
+    Only the first `near` units can contradict a value; a value that any unit states is right.
     """
     near = min(near, NEAREST)
     stated = _look(sentence)
@@ -139,7 +139,7 @@ def _sure(pairs: Sequence[_Pair], value: Value, loosely: float | None, read: Seq
 def _in_spite_of_bearers(
     here: int, placed: Placed, pairs: Sequence[_Pair], borne: float, stated: TextValues, read: Sequence[TextValues], alike: _Same
 ) -> list[_Pair]:
-    """The pairs that count though some unit bears the value: the sentence is a copy of another unit there, or gives the value to another owner."""
+    """The pairs that count though some unit states the value: the sentence is a copy of another unit there, or gives the value to another owner."""
     copied = not any(alike[index][there][here] and placed.framed_as(its) for index, unit in enumerate(read) for there, its in enumerate(unit.values))
     bearers = _bearers_of_all(stated, read, alike) if copied else set()
     swapped = not placed.value.is_distinctive and borne < 1.0
@@ -200,7 +200,7 @@ def _repeated(pairs: Sequence[_Pair], read: Sequence[TextValues]) -> list[_Pair]
 
 
 def _exchanged(stated: TextValues, read: Sequence[TextValues], near: int, alike: _Same) -> list[_Pair]:
-    """The values that a sentence gives to each other's owners: "A won 9, B won 4" of a unit that has it the other way round."""
+    """Values that changed places: "A won 9, B won 4" where a unit says "A won 4, B won 9"."""
     pairs = []
     for one, two in permutations(range(min(EXCHANGED_MAX, len(stated.values))), 2):
         mine, other = stated.values[one], stated.values[two]
@@ -219,7 +219,7 @@ def _exchanged(stated: TextValues, read: Sequence[TextValues], near: int, alike:
 
 
 def _turned(stated: TextValues, read: Sequence[TextValues], near: int, alike: _Same) -> list[_Pair]:
-    """Both values of "from 26.9 to 31.4" where a unit goes from 31.4 to 26.9, and none the other way."""
+    """Both values of "from 26.9 to 31.4" if a unit goes from 31.4 to 26.9, and none the same way as the sentence."""
     pairs: list[_Pair] = []
     for one, two in _ways(stated):
         if same(stated.values[one].value, stated.values[two].value):

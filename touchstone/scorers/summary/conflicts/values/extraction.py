@@ -1,4 +1,4 @@
-"""Reads every value of a text: what is a date, a dose, a price, a count, and what is only the number of a list's line."""
+"""Find every value of a text (dates, doses, prices, counts) and skip mere line numbers of lists."""
 
 from touchstone.scorers.summary.conflicts.values import dates, measures
 from touchstone.scorers.summary.conflicts.values.clocks import clock
@@ -15,7 +15,7 @@ _LISTS = word_lists(__file__, "words")
 
 #: Values of one text that are compared; no sentence has more.
 VALUES_MAX = 32
-#: Words of a noun phrase behind a number that are taken for what it counts.
+#: Words of the noun phrase behind a number that count as its noun.
 HEAD_WORDS = 3
 _MARKED = frozenset({"step", "figure", "fig", "table", "item", "point", "section", "part", "chapter"})
 _NO_COUNT = frozenset(["the", "this", "that", "each", "every", "any", "which", "no", "another", "only", "some", "other"])
@@ -130,7 +130,7 @@ def _bound(tokens: Tokens, place: int) -> Hedge:
 
 
 def _numeral(tokens: Tokens, place: int) -> list[Value]:
-    """Prices, percentages, ages, spans, quantities, ordinals and counts: what a number is shows behind it."""
+    """Prices, percentages, ages, spans, quantities, ordinals and counts, by the words behind the number."""
     sign = tokens.text(place) in measures.SIGNS or measures.code(tokens, place)
     found = numeral(tokens, place + sign)
     if not found or (tokens.text(place - 1) in VAGUE and not found.figures and found.readings[0] >= 100):
@@ -172,7 +172,7 @@ def _count(tokens: Tokens, place: int, found: Numeral, hedge: Hedge) -> list[Val
 
 
 def heads(tokens: Tokens, value: Value, *, following_only: bool = False) -> frozenset[str]:
-    """Stems of what a number counts: the words behind it, or else the word before it, as in "room 310"."""
+    """Stems of a number's noun: the words behind it, or else the word before it, as in "room 310"."""
     place = value.after
     place = tokens.past_hyphen(place)
     if tokens.text(place) == "of":

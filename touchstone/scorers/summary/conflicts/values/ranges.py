@@ -1,4 +1,4 @@
-"""Ranges and scores: what two numbers say together."""
+"""Ranges and scores: two numbers that form one statement."""
 
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.value import Value

@@ -65,12 +65,12 @@ class TextValues(NamedTuple):
 
     @property
     def medicinal(self) -> bool:
-        """True if it speaks of medicines or of what is measured in patients."""
+        """True if it is about medicines or measurements of patients."""
         return bool(self.words & _MEDICINE) or any(_DRUG.match(word) for word in self.words)
 
     @property
     def clinical(self) -> bool:
-        """True if it speaks of patients or of medicines."""
+        """True if it is about patients or medicines."""
         return bool(self.words & _SETTING) or self.medicinal
 
 
@@ -97,7 +97,7 @@ def look(text: str) -> TextValues:
 
 
 def _behind(tokens: Tokens, place: int) -> tuple[str, ...]:
-    """The words behind a value; what ends a sentence is the same as its end."""
+    """The words behind a value; a closing mark counts as the end of the text."""
     words = [tokens.text(one) for one in range(place, place + FRAME)]
     return ("", "") if words[0] in {".", ";", "!"} and not words[-1] else tuple(words)
 

@@ -13,7 +13,7 @@ Hedge = Literal["", "about", "nearly", "over", "under"]
 ABOUT, ABOUT_FRACTION = 0.055, 0.12
 #: How far "more than" and "less than" a fraction in words reach: 38 % is more than a third, 61 % more than half.
 OVER_FRACTION = 0.3
-#: A rounded value may be so far from what it rounds.
+#: Largest relative difference between a rounded value and the exact one.
 ROUNDED = 0.025
 #: A month has 28 to 31 days: calendars are compared a little loosely.
 CALENDAR = 0.09
@@ -32,7 +32,7 @@ class Value(NamedTuple):
     `readings`: dimension and amount, the likeliest first, in one unit for each dimension. `figures`: the number as it is written.
     `whens`: what a date may mean. `span`: the range of which it is an end, in the dimension of its first reading. `heads`: stems of what it counts
     or labels (`label`, as in "room 310"). `weak`: too slight to be called wrong. `clinical`: 2 always, 1 if the text is clinical.
-    `mate`: where the value that is joined to it stands among the text's, 1 behind it, -1 before it: "9 to 4", "from 18 to 60", "6 × 4 mm".
+    `mate`: the value that is joined to it, 1: the next one, -1: the one before: "9 to 4", "from 18 to 60", "6 × 4 mm".
     """
 
     kind: Kind
@@ -70,7 +70,7 @@ class Value(NamedTuple):
 
 
 def same(here: Value, there: Value) -> bool:
-    """True if a value says what another one says, as exactly as it claims to."""
+    """True if two values are the same, within the precision that each claims."""
     if here.whens and there.whens and any(mine.agreement(its) or _bounded(here, mine, there, its) for mine in here.whens for its in there.whens):
         return True
     for dimension, amount in here.readings:

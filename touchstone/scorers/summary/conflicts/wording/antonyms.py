@@ -135,7 +135,7 @@ def exchanged(here: Clause, there: Clause, *, turned_round: bool = True) -> Oppo
 
 
 def _complement(clause: Clause, index: int) -> frozenset[str]:
-    """Content of what follows the word: up to a mark for before, after, north of; behind "than" for comparatives; all that follows a verb."""
+    """Content words behind the word: up to a mark for before, after, north of; behind "than" for comparatives; everything behind a verb."""
     after = clause.words[index + 1 :]
     if clause.words[index].fold in COMPARATIVES:
         than = next((place for place, word in enumerate(after) if word.fold == "than"), None)

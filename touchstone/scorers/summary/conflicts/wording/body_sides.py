@@ -73,7 +73,7 @@ def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Differen
 def _against(
     here: Clause, mine: Side, own: Sequence[Side], units: Sequence[ParsedText], of_clause: dict[int, list[Side]]
 ) -> Iterator[tuple[Difference, frozenset[str]]]:
-    """Clauses that say the same of the same part on another side, with what they share."""
+    """Clauses that say the same about the same part on another side, with the stems that they share."""
     for number, unit in enumerate(units):
         for there in unit.clauses:
             for theirs in of_clause[id(there)]:

@@ -151,7 +151,7 @@ def _has_verb(words: Sequence[Word]) -> bool:
 
 
 class Overlap(NamedTuple):
-    """What two sets of stems share, and what each has alone."""
+    """The stems that two sets share, and those that each has alone."""
 
     shared: frozenset[str]
     here: frozenset[str]

@@ -21,6 +21,6 @@ REPORTING = _LISTS["reporting"]
 FUTURE = _LISTS["future"]
 OFFICES = _LISTS["offices"]
 CALENDAR = _LISTS["calendar"]
-#: They say little of what is there or not: "evidence of infection" is infection.
+#: Words that add little: "evidence of infection" is infection.
 NEUTRAL = frozenset(map(stem, _LISTS["neutral"]))
 NEGATIVE_STEMS = frozenset(map(stem, NEGATIVE))

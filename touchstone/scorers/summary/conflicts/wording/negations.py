@@ -1,4 +1,4 @@
-"""Where a clause negates something, and what."""
+"""Negations in a clause, and the words that they negate."""
 
 import re
 from itertools import pairwise

@@ -71,7 +71,7 @@ def _rest(clause: Clause, without: set[int], roots: set[str]) -> frozenset[str]:
 
 
 def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
-    """Negations and opposites of what a unit says."""
+    """Negations and opposites of a unit's statement."""
     for clause in sentence.clauses:
         for number, unit in enumerate(units):
             for other in unit.clauses:
@@ -139,7 +139,7 @@ def _only_one(here: Clause, there: Clause, bare: Overlap) -> bool:
 
 
 def _negated_place(clause: Clause, cue: Cue, other: Clause, neutral: frozenset[str]) -> int | None:
-    """Where the other clause has what is negated: its first telling word, and half of what follows it; not merely something beside it."""
+    """The place of the negated words in the other clause: their first content word, and half of the rest; else None."""
     heads = [head for head in cue.heads if head not in neutral] or [head for head in clause.last_content(cue.first, 3) if head not in neutral]
     if not heads or heads[0] not in other.all_stems or 2 * sum(head in other.all_stems for head in heads) < len(heads):
         return None
@@ -147,7 +147,7 @@ def _negated_place(clause: Clause, cue: Cue, other: Clause, neutral: frozenset[s
 
 
 def _qualified(here: Clause, there: Clause, shared: Overlap) -> bool:
-    """True if one is about a special one of what the other is about, as the deputy mayor and the mayor."""
+    """True if one is about a special case of the other, as the deputy mayor and the mayor."""
     for clause, other in ((here, there), (there, here)):
         first = next((place for place, word in enumerate(clause.words) if word.content), None)
         if first is None or clause.words[first].stem in shared.shared or first + 1 >= len(clause.words):
@@ -179,7 +179,7 @@ def _denies_otherwise(here: Clause, there: Clause, compared: Compared) -> bool:
 
 
 def _borne(here: Clause, there: Clause, alarm: Compared, units: Sequence[ParsedText]) -> bool:
-    """True if any given unit says what the sentence says."""
+    """True if any given unit says the same as the sentence."""
     for unit in units:
         for other in unit.clauses:
             if other is there or not here.all_stems & other.all_stems:
@@ -191,7 +191,7 @@ def _borne(here: Clause, there: Clause, alarm: Compared, units: Sequence[ParsedT
                 continue
             if not alarm.opposites and alarm.negations_here and not compared.negations_there:
                 continue
-            # A statement of the same kind about something else bears nothing: costs that fell beside sales that rose.
+            # A statement of the same kind about something else is no support: costs that fell beside sales that rose.
             if compared.overlap.shared < alarm.overlap.shared and compared.overlap.there:
                 continue
             return True

@@ -183,7 +183,7 @@ def _borne(sentence: ParsedText, edit: Edit, found: Difference, units: Sequence[
     written = sentence.text[found.here[0] : found.here[1]].casefold()
     word = next((place for place, one in enumerate(whole.words) if (one.start, one.end) == found.here), None)
     negated = any(_negates(whole, place) for place in edit.here)
-    # "Ruled out" negates on both sides of "arson was not ruled out": what the rest of the sentence negates is not what was turned.
+    # "Ruled out" negates on both sides of "arson was not ruled out": negations in the rest of the sentence do not count.
     turned = {*(whole.words[place].fold for place in edit.here), *(units[found.unit].whole.words[place].fold for place in edit.there)}
     kept = {whole.words[place].fold for place in range(len(whole.words)) if place not in edit.here and _negates(whole, place)} - turned
     for number, unit in enumerate(units):
@@ -205,7 +205,7 @@ def _borne(sentence: ParsedText, edit: Edit, found: Difference, units: Sequence[
 
 
 def _is_about_the_same(sentence: ParsedText, place: int, there: Clause) -> bool:
-    """True if a clause has a word of the sentence, or one of its side, and beside it what the sentence has beside it: of profit, not of revenue."""
+    """True if a clause has the sentence's word, or one of the same side, with the same neighbour: profit, not revenue."""
     word = sentence.whole.words[place]
     here = next((clause for clause in sentence.clauses if word in clause.words), sentence.whole)
     at = here.words.index(word)

@@ -1,4 +1,4 @@
-"""Lines of a dialogue: what a named speaker says there is somebody's words, as a quotation is."""
+"""Lines of a dialogue: the words of a named speaker count as a quotation."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ _ROLES = listed(
     "agent customer caller client doctor dr nurse patient interviewer interviewee reporter officer judge counsel witness teacher pupil student mother father "
     "son daughter narrator host guest chair q"
 )
-#: They head what somebody wrote about a text; an assistant's words are not the story's.
+#: Headings before a remark about a text, and names of assistants: no speakers of the story.
 _HEADINGS = listed(
     "summary note notes answer response output assistant ai bot chatgpt claude title source text article document introduction conclusion overview abstract "
     "disclaimer author point topic theme tldr part section"

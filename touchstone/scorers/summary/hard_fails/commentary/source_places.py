@@ -1,4 +1,4 @@
-"""True if a text is where something is said, or the whole that something is a part of: "in the article, …", "the tone of the passage"."""
+"""A text as the place of a statement, or as the whole of a part: "in the article, …", "the tone of the passage"."""
 
 from collections.abc import Sequence
 

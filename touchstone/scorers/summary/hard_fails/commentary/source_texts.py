@@ -1,4 +1,4 @@
-"""True if a sentence makes the text that was given to the summariser its speaker, its place or its subject.
+"""Sentences about the text that was given to the summariser: as speaker, as place, or as subject.
 
 A sentence is read as words and marks. Each word for a text or its writer is judged by the words left of it (article, adjectives, preposition) and right
 of it (qualifiers, the verb). Nouns differ: *passage, text, excerpt* hardly ever are what a summary is about; *article, author* may be,

@@ -1,4 +1,4 @@
-"""True if a text or its writer is what a verb of saying is about: "the article discusses", "the text does not say", "the author is silent"."""
+"""A text or its writer as the subject of a verb of saying: "the article discusses", "the text does not say", "the author is silent"."""
 
 from collections.abc import Sequence
 

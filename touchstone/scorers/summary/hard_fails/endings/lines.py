@@ -1,4 +1,4 @@
-"""The last lines of a text, and whether they are rows, items, labelled values, names, addresses or verse, which end without a full stop."""
+"""The last lines of a text as rows, items, labelled values, names, addresses or verse, which end without a full stop."""
 
 import re
 from collections.abc import Sequence
@@ -18,13 +18,13 @@ from touchstone.scorers.summary.hard_fails.endings.words import (
 
 #: Characters of a last line that are checked for its end: some searches below take quadratic time.
 TAIL_CHARS = 400
-#: So many lines before the last one say what kind of text it is.
+#: Lines before the last one that are read to see what kind of text it is.
 LINES_BEFORE_MAX = 60
 _ITEM = re.compile(
     r"\s*(?:[-*+•◦▪‣·–—]|\[[ xX]?\]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,5})[.)]|\d{1,2}(?:\.\d{1,2}){1,3}\.?"
     r"|[→➤➔✓✔✗✘»]|[\u2600-\u27bf\U0001f300-\U0001faff]\ufe0f?)\s+(?=\S)"
 )
-#: "AB – chase the surveyor": who or what, a dash, and what of it.
+#: "AB – chase the surveyor": a name, a dash, a remark.
 _DASHED = re.compile(r"\s*\S+(?: \S+){0,3}\s[–—-]\s\S")
 HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S|\s*(\*\*|__)(?=\S)[^*_\n]{1,100}(?<=\S)\1\s*:?\s*$")
 _UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,}|\|?[\s:|-]*-{3}[\s:|-]*)\s*$")
@@ -40,7 +40,7 @@ _LONELY_TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|Prof)$")
 
 
 class Lines(NamedTuple):
-    """The last line with content, those with content before it (nearest last), and what follows or precedes it without content."""
+    """The last line with content, those with content before it (nearest last), and whether an underline follows or a blank line precedes it."""
 
     last: str
     before: Sequence[str]
@@ -179,7 +179,7 @@ def _is_name(line: str) -> bool:
 
 
 def is_dashed(lines: Lines) -> bool:
-    """True if the last two lines are both "name – what of it"."""
+    """True if the last two lines are both "name – remark"."""
     above = lines.before[-1] if lines.before else ""
     both = _DASHED.match(lines.last[:TAIL_CHARS]) is not None and _DASHED.match(above[:TAIL_CHARS]) is not None
     return both and above.rstrip()[-1] not in TERMINAL and STOPS_SHORT.search(lines.last.rstrip()) is None

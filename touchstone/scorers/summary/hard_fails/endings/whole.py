@@ -1,4 +1,4 @@
-"""True if a text ends where its last sentence, list, table, heading or tag does (Loss V3 §4, truncation).
+"""The end of a text: is it the end of its last sentence, list, table, heading or tag (Loss V3 §4, truncation)?
 
 Prose ends with a full stop of any script; closing quotes, brackets, emphasis and references may follow. What is built of lines does not: an item of a
 list, a heading, a row of a table, tagged text, a signature, `Label: value`, and lines that are no sentences (a verse, a list without marks) are whole

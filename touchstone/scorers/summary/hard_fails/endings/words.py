@@ -1,4 +1,4 @@
-"""Words and marks that a text ends with: those that end a sentence, those that close what was opened, and those that nothing ends with."""
+"""Words and marks at the end of a text: those that end a sentence, closing marks, and those that show a cut."""
 
 import re
 
