@@ -35,21 +35,10 @@ class CoherenceScorer:
     def __init__(self, judge: Judge | None, settings: CoherenceSettings, name: str, version: str, validators: ClinicalScorer | None = None) -> None:
         self._judge = judge
         self._settings = settings
-        self._name = name
-        self._version = version
+        self.name, self.version = name, version
         self._validators = validators
         self._prompt = prompt()
         self._validators_digest = ""
-
-    @property
-    def name(self) -> str:
-        """The suite's name."""
-        return self._name
-
-    @property
-    def version(self) -> str:
-        """The suite's version."""
-        return self._version
 
     def readings(self) -> Iterable[Reading]:
         """The judge's metrics."""
