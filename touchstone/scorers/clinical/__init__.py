@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 from touchstone.schemas.reports.clinical import ClinicalEvent, WrittenEntry
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical import batch, checkup, layout, samples, trace_files
-from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, ClinicalSettings, fingerprint, resolve
+from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, ClinicalSettings, fingerprint, resolve
 from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
     from touchstone.scorers.clinical.documents import Validated
     from touchstone.scorers.clinical.scorer import ClinicalScorer
 
-NAME = "clinical"
-VERSION = "1.1"
+
 METRICS = ("overall", "format", "terminology", *(f"{form}_{name}" for form in ("fhir", "hl7v2", "ccda") for name in ("overall", "format", "terminology")))
 
 

@@ -10,11 +10,10 @@ from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import FollowUp
-from touchstone.scorers.clinical import NAME, VERSION
 from touchstone.scorers.clinical.documents import DocumentValidator
 from touchstone.scorers.clinical.requests.conformance_requests import documents_request
 from touchstone.scorers.clinical.requests.judge_requests import record_of, request_of
-from touchstone.scorers.clinical.settings import ClinicalSettings, fingerprint
+from touchstone.scorers.clinical.settings import NAME, VERSION, ClinicalSettings, fingerprint
 from touchstone.scorers.clinical.trace_scoring import score_trace
 from touchstone.scorers.identity import config_digest
 

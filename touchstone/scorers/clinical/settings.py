@@ -13,6 +13,8 @@ from touchstone.schemas.settings.house import Section
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
 from touchstone.scorers.settings import Key, Resolver, variables
 
+NAME = "clinical"
+VERSION = "1.1"
 DOCUMENT_NAME = "clinical.config.json"
 ENV_PREFIX = "CLINICAL_"
 #: The specification's own name for the key that opens NLM's terminology service.

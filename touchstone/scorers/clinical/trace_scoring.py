@@ -198,7 +198,6 @@ def _not_checked(every: Iterable[tuple[str, Validated]], limits: Limits) -> Iter
 
 
 def _document_details(place: str, one: Validated, limits: Limits) -> dict[str, Any]:
-    """The details of one document."""
     scores, report = one.scores, one.report
     dropped = report.dropped + max(0, len(report.findings) - limits.findings_max)
     return {

@@ -121,7 +121,6 @@ def _counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 
 def _details(one: DocumentVerdict) -> dict[str, Any]:
-    """The details of one document."""
     details = {"path": one.place, "format": one.format, "validator": VALIDATORS[one.format]}
     if not isinstance(one.verdict, Outcome):
         return {**details, "valid": None, "reason": one.verdict.reason}

@@ -92,7 +92,6 @@ def _compare(ours: list[Record], theirs: list[Record], context: Context, at: dat
 
 
 def _joined(records: list[Record]) -> Record:
-    """All documents of one format as one record."""
     first, *rest = records
     if not rest:
         return first

@@ -104,7 +104,6 @@ def _compare_codes(comparison: Comparison, ours: Item, theirs: Item) -> None:
 
 
 def _listed(ours: Sequence[Code], theirs: Sequence[Code]) -> tuple[str, str]:
-    """The codes of both sides as text."""
     one, other = (", ".join(dict.fromkeys(code.code for code in codes)) for codes in (ours, theirs))
     return one, other
 
@@ -123,7 +122,6 @@ def _at(item: Item, path: str | None = None) -> str:
 
 
 def _compare(comparison: Comparison, ours: Item, theirs: Item) -> None:
-    """Compare two entries about the same thing."""
     comparison.fired()
     word = _WORDS[ours.kind]
     _compare_values(comparison, ours, theirs, word)

@@ -131,7 +131,6 @@ class _Resources:
 
 
 def _read(resource: Mapping[str, Any], path: str, record: Record, resources: _Resources) -> None:
-    """Add one resource to the record."""
     kind = _KINDS[resource["resourceType"]]
     if _is_mistake(resource):
         return

@@ -12,24 +12,17 @@ from touchstone.scorers.clinical.consistency.code_systems import code_of
 from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Name, Pair, Patient, PlacedValue, Stamp
 from touchstone.scorers.clinical.consistency.stamps import compact_stamp
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
+from touchstone.scorers.clinical.formats.hl7v2.identities import repetitions_of
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
 
-#: Repetitions of one field that are read.
-REPETITIONS_MAX: Final = 50
 _NULL: Final = '""'
 #: Separator in SN.3 → the kind of its two numbers.
 _PAIRS: Final = {"-": "range", ":": "ratio", "/": "ratio"}
 
 
-def repetitions(segment: Segment, position: int) -> Iterator[tuple[str, str]]:
+def repetitions(segment: Segment, position: int) -> list[tuple[str, str]]:
     """(path after the segment, text) of each repetition that is not empty."""
-    value = segment.field(position)
-    if not value or value == _NULL:
-        return
-    found = value.split("~", REPETITIONS_MAX)[:REPETITIONS_MAX]
-    for number, text in enumerate(found, start=1):
-        if text and text != _NULL:
-            yield (f"-{position}" if len(found) == 1 else f"-{position}[{number}]"), text
+    return repetitions_of(segment.field(position), f"-{position}")
 
 
 def component_of(text: str, component: int) -> str:

@@ -137,7 +137,6 @@ class _Surroundings:
 
 
 def _read(message: Message, prefix: str, record: Record) -> None:
-    """Add the segments of one message to the record."""
     in_results = _structure(message)[0].startswith(("ORU", "OUL", "OML", "ORL"))
     around = _Surroundings(prefix, in_results, _days_of_visit(message))
     for segment in message.segments:

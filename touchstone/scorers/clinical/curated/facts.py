@@ -150,7 +150,6 @@ def _of_item(item: Any) -> Statement:
 
 
 def _of_concept(concept: Any) -> Statement:
-    """A FHIR CodeableConcept."""
     if not isinstance(concept, Mapping):
         return Statement()
     codings = [coding for coding in concept.get("coding") or () if isinstance(coding, Mapping)] if isinstance(concept.get("coding"), list) else []

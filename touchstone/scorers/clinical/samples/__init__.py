@@ -36,7 +36,6 @@ def unexpected(results: Sequence[ScoreResult]) -> list[str]:
 
 
 def _unmet(trace_id: str, result: ScoreResult | None, wanted: Mapping[str, Any]) -> list[str]:
-    """The expectations that one sample does not meet."""
     if result is None:
         return [f"{trace_id}: no result"]
     problems = []

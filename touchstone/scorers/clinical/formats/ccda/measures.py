@@ -32,7 +32,6 @@ def check_measures(document: Document) -> None:
 
 
 def _check_quantities(document: Document) -> None:
-    """Check the unit and the number of every quantity."""
     report = document.report
     if not reader_installed():
         document.skip("units", NOT_INSTALLED)

@@ -83,7 +83,6 @@ def _check_attributes(document: Document) -> None:
 
 
 def _check_statements(document: Document) -> None:
-    """Check classCode and moodCode of clinical statements."""
     for one in below(document.root, *_MOODED):
         if local(one.getparent()) == "structuredBody":
             continue
@@ -113,7 +112,6 @@ def check_templates(document: Document, fired_on: set[Any]) -> None:
 
 
 def _check_root(document: Document) -> None:
-    """Check the header and the document type."""
     root = document.root
     if carries(root, HEADER):
         _check_header(document)

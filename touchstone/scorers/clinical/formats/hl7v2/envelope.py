@@ -9,7 +9,6 @@ PAIRS = {"BTS": "BHS", "FTS": "FHS"}
 
 
 def _check_count(segment: Segment, found: int, what: str, findings: Findings) -> None:
-    """Report a trailer with a wrong count."""
     written = segment.component(1, 1)
     if written and (not written.isascii() or not written.isdigit() or len(written) > 10 or int(written) != found):
         findings.add("major", "structure.batch-count", f"{segment.path}-1", f"The trailer's count is not that of the {what} found, {found}")

@@ -53,7 +53,6 @@ class Test(NamedTuple):
 
 
 def _test(code: str) -> Test:
-    """Read an OBX-3."""
     parts = code.split("^", 6)
     identifier, system = parts[0], parts[2] if len(parts) > 2 else ""
 
@@ -121,7 +120,6 @@ class Observations:
         self.set_ids[set_id] = segment
 
     def _measure(self, segment: Segment, fields: list[str]) -> None:
-        """Check a number, its unit and its reference range."""
         if self.is_strict and fields[5] and not fields[6]:
             self.findings.add("major", "profile.required-field", f"{segment.path}-6", "The declared profile requires a unit with a number")
         measures.check_observation(segment, self.patient, self.findings)

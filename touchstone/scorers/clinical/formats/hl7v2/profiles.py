@@ -132,7 +132,6 @@ def check_profile(profile: Profile, message: Message, version: Version, findings
 
 @lru_cache(maxsize=1_024)
 def _coded(version: str, name: str) -> tuple[Element, ...]:
-    """The coded fields of a segment."""
     return tuple(element for element in load(version).segments.get(name, ()) if element.datatype in CODED)
 
 

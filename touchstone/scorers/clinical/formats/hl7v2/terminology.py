@@ -79,7 +79,6 @@ _NOTHING = _CodedValue()
 
 
 def _coded_value(value: str) -> _CodedValue:
-    """Read one coded value of any field."""
     if "^" not in value:
         return _NOTHING
     if "~" in value or "\\" in value:

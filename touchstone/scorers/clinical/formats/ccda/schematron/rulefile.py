@@ -65,13 +65,12 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class RuleFile:
-    """A Schematron schema. `dangling`: patterns that its phases name, and that do not exist."""
+    """A Schematron schema."""
 
     path: Path
     namespaces: dict[str, str]
     lets: tuple[tuple[str, str], ...]
     patterns: tuple[Pattern, ...]
-    dangling: tuple[str, ...] = ()
 
 
 def read_rule_file(path: Path) -> RuleFile:
@@ -114,7 +113,6 @@ class _Reader:
             {one.get("prefix"): one.get("uri") for one in self._root.findall(self._in + "ns") if one.get("prefix") and one.get("uri")},
             self._lets(self._root),
             tuple(patterns),
-            tuple(sorted(active.keys() - {one.id for one in patterns})),
         )
 
     def _pattern(self, element: Any, active: dict[str, set[str]]) -> Pattern:
@@ -149,7 +147,6 @@ class _Reader:
                 assertions.append(Assertion(_KINDS[kind], child.get("test", ""), child.get("id", ""), tuple(self._words(child))))
 
     def _words(self, element: Any) -> list[str | Quoted]:
-        """The text of an assertion."""
         words: list[str | Quoted] = [element.text or ""]
         for child in element:
             kind = str(child.tag).removeprefix(self._in)
