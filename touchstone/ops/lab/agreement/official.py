@@ -119,7 +119,7 @@ def _supporting(case: Json, folder: Path, at_hand: Callable[[str], Path | None])
 
 
 def _asking(options: Options, profile: Json, folder: Path, at_hand: Callable[[str], Path | None]) -> Options | None:
-    """The options of a case when its own profile is asked for; None where that is not beside it."""
+    """The options of a case when its own profile is asked for; None if that is not beside it."""
     source = folder / str(profile.get("source", ""))
     if not source.is_file():
         return None
@@ -150,7 +150,7 @@ def _identity(archive: Path) -> str:
 
 
 def verdict(case: Json, folder: Path) -> tuple[bool, str] | None:
-    """Return whether the official validator called a case valid, and its first error; None where no outcome is recorded."""
+    """Return whether the official validator called a case valid, and its first error; None if no outcome is recorded."""
     recorded = case.get("java")
     if isinstance(recorded, str):
         path = folder / "outcomes" / recorded

@@ -82,7 +82,7 @@ class Child:
         return " ".join([line for line in lines if not _is_calm(line)][-WARNINGS_MAX:])
 
     def wait_for(self, word: str, timeout_s: float = 30.0) -> bool:
-        """Wait until the log holds the word; False where the process ended before, or the time was over."""
+        """Wait until the log holds the word; False if the process ended before, or the time was over."""
         deadline = time.monotonic() + timeout_s
         while not self.has_logged(word):
             if not self.running or time.monotonic() > deadline:
@@ -103,7 +103,7 @@ class Child:
             self._process = None
 
     def leave(self, timeout_s: float = EXIT_TIMEOUT_S) -> int | None:
-        """SIGTERM, wait, and return the exit code; None where it did not end in time and was killed."""
+        """SIGTERM, wait, and return the exit code; None if it did not end in time and was killed."""
         process = self._process
         if process is None:
             return 0

@@ -136,7 +136,7 @@ class Offsets:
         self._consumer = Consumer(self._options)
 
     def committed(self, topic: str, partitions: int) -> tuple[int, ...]:
-        """Next offset per partition, 0 where nothing was committed. Raises `KafkaException`."""
+        """Next offset per partition, 0 if nothing was committed. Raises `KafkaException`."""
         answer = self._consumer.committed([TopicPartition(topic, number) for number in range(partitions)], timeout=2.0)
         for part in answer:
             if part.error:

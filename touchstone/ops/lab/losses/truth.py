@@ -94,7 +94,7 @@ def cases(given: Sequence[Truth]) -> Iterator[tuple[str, Variant, SummaryCase]]:
 
 
 def figures(scored: Sequence[Scored]) -> dict[str, float | int | None]:
-    """What the losses and labels should show. Shares are of pairs or of variants; None where there is none.
+    """What the losses and labels should show. Shares are of pairs or of variants; None if there is none.
 
     `same_wording`: of pairs of one gold in one wording, of which one has no more errors and omissions and fewer of one of them, it has the lower loss. Made-up
     sentences are compared with faithful texts only. `across_wordings`: a faithful text loses less than one with falsehoods in another wording;

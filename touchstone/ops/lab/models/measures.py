@@ -64,7 +64,7 @@ def best_threshold(scores: Vector, positive: Vector) -> float:
 
 
 def interval(measure: Measure, n: int, *, groups: NDArray[np.intp] | None = None) -> tuple[float, float] | None:
-    """The bootstrap's central interval of a measure of row indices. Rows of one group (a document) are drawn together. None where it is undefined."""
+    """The bootstrap's central interval of a measure of row indices. Rows of one group (a document) are drawn together. None if it is undefined."""
     chance = np.random.default_rng(SEED)
     members = [np.arange(n)[:, None]][0] if groups is None else None
     by_group = [] if groups is None else [np.flatnonzero(groups == group) for group in np.unique(groups)]

@@ -74,7 +74,7 @@ class LabelledSet:
         raise NotImplementedError
 
     def figures(self, answers: Sequence[Answer], support: Support) -> Figures | None:
-        """The set's figures for one kind of support; None where it has no meaning for this set."""
+        """The set's figures for one kind of support; None if it has no meaning for this set."""
         raise NotImplementedError
 
 
@@ -90,7 +90,7 @@ def _groups(names: Sequence[str]) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 
 def _best(values: Vector) -> float:
-    """The best premise's value; 0 where there is none."""
+    """The best premise's value; 0 if there is none."""
     return float(values.max()) if len(values) else 0.0
 
 

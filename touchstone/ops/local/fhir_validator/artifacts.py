@@ -36,7 +36,7 @@ class Distribution:
 
 
 def missing() -> str | None:
-    """Why the validator cannot run here, in one line with how to fix it; None where it can (its packages aside)."""
+    """Why the validator cannot run here, in one line with how to fix it; None if it can (its packages aside)."""
     try:
         find_java()
         if not libs_folder().is_dir():

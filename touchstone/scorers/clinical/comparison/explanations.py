@@ -79,7 +79,7 @@ OPEN_COMPARISON = "comparison that the values leave open"
 
 
 def set_aside(issue: Issue, ours: Collection[str] = ()) -> str | None:
-    """Why an error does not count against a document, None where it does. `ours`: the codes of Touchstone's errors, which may know more."""
+    """Why an error does not count against a document, None if it does. `ours`: the codes of Touchstone's errors, which may know more."""
     for rule in ASIDE:
         if rule.known in ours:
             continue
@@ -89,7 +89,7 @@ def set_aside(issue: Issue, ours: Collection[str] = ()) -> str | None:
 
 
 def explanations(official: Sequence[str], ours: Sequence[str], left_open: Collection[str] = ()) -> list[str]:
-    """The classes of a difference in verdict, from the error codes of the side that has any; empty where one of them is in no class.
+    """The classes of a difference in verdict, from the error codes of the side that has any; empty if one of them is in no class.
 
     `left_open`: what Touchstone's report names as not checked.
     """

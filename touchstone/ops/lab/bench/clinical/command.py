@@ -41,7 +41,7 @@ LABORATORY_SHARE: Final = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One figure beside its aim; `aim` None where there is none."""
+    """One figure beside its aim; `aim` None if there is none."""
 
     what: str
     figure: float

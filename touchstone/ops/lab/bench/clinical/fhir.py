@@ -40,7 +40,7 @@ def read(paths: list[Path]) -> list[bytes]:
 
 
 def baseline() -> Callable[[bytes, str], Any] | None:
-    """Return the baseline, which is given the type of the resource; None where fhir.resources is not installed."""
+    """Return the baseline, which is given the type of the resource; None if fhir.resources is not installed."""
     try:
         lookup = importlib.import_module("fhir.resources.R4B").get_fhir_model_class
     except ImportError:

@@ -55,7 +55,7 @@ def _is_free(copyright_text: str) -> bool:
 
 
 def expand_value_sets(package: dict[str, list[Json]], urls: set[str]) -> Json:
-    """Return value set URL → {system: codes}, or None where the package alone cannot enumerate it."""
+    """Return value set URL → {system: codes}, or None if the package alone cannot enumerate it."""
     systems = {one["url"]: one for one in package["CodeSystem"]}
     sets = {one["url"]: one for one in package["ValueSet"]}
     return {url: _expand(sets.get(url), systems) for url in sorted(urls)}
