@@ -88,7 +88,7 @@ def test_a_folder_is_measured_with_the_suites_own_scorer(tmp_path: Path) -> None
 
 def test_a_file_that_is_no_truth_set_is_named_with_the_field(tmp_path: Path) -> None:
     (tmp_path / "odd.json").write_text('{"name": "x", "kind": "y", "variants": []}')
-    with pytest.raises(ConfigError, match=r"odd\.json: gold is not as a truth set has it"):
+    with pytest.raises(ConfigError, match=r"odd\.json: gold does not fit a truth set"):
         truths(tmp_path)
 
 
@@ -119,7 +119,7 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"scu_labels": []}, "realsumm_scu.jsonl, row 1: scu_labels is not as REALSumm has it"),
+        ({"scu_labels": []}, "realsumm_scu.jsonl, row 1: scu_labels does not fit REALSumm"),
         ({"scus": [], "scu_labels": []}, "row 1: scus is not"),
         ({"summary": 5}, "row 1: summary is not"),
         ({"doc_id": ["1"]}, "row 1: doc_id is not"),

@@ -22,14 +22,14 @@ from touchstone.scorers.summary.sentences import split
 
 ROOT = Path(__file__).resolve().parents[4]
 CORPUS = ROOT / "tests" / "scorers" / "summary" / "corpus"
-#: What is learned from. A corpus of unseen sentences stays unseen.
+#: Files to learn from. The corpus of unseen sentences is not among them.
 FILES = ("hard_fails_written.jsonl", "hard_fails_dev.jsonl", "meta_commentary.jsonl")
 WEIGHTS = ROOT / "touchstone" / "scorers" / "summary" / "hard_fails" / "commentary" / "weights.json"
 
 RIDGE = 1.0
 #: Log odds above which a sentence counts as commentary: a good summary that fails hard costs more than a remark that passes.
 THRESHOLD = 1.5
-#: A commentary's sentences other than the worst are not learned from; which one that is, is settled in so many rounds.
+#: Only the worst sentence of a commentary is learned from; so many rounds find it.
 ROUNDS = 2
 STEPS = 6
 WEIGHT_MIN = 0.02
@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 
 
 class Row(NamedTuple):
-    """A labelled text. `sentences`: the features of each that has a cue; `by_rule`: whether a rule finds it."""
+    """A labelled text. `sentences`: the features of each that has a cue; `by_rule`: True if a rule finds it."""
 
     text: str
     commentary: bool

@@ -52,7 +52,7 @@ def read(path: Path, kind: type[RowT]) -> Iterator[RowT]:
             yield kind.model_validate(row)
         except ValidationError as error:
             where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "scu_labels"
-            raise ConfigError(f"{path}, row {number}: {where} is not as REALSumm has it; it needs {', '.join(kind.model_fields)}") from None
+            raise ConfigError(f"{path}, row {number}: {where} does not fit REALSumm; it needs {', '.join(kind.model_fields)}") from None
 
 
 def documents(paths: Sequence[Path]) -> dict[str, Document]:

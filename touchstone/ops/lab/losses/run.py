@@ -1,4 +1,4 @@
-"""Scores a truth set and REALSumm with one set of engines, and works out how well the losses order them."""
+"""Scores a truth set and REALSumm with one set of engines, and computes how well the losses order them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Step = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """What a folder holds: the golds of a truth set, and REALSumm's summaries and documents."""
+    """The sets of a folder: the golds of a truth set, and REALSumm's summaries and documents."""
 
     known: list[truth.Truth]
     judged: list[recall.Judged]
@@ -34,7 +34,7 @@ class Sets:
 
 
 def sets_of(folder: Path) -> Sets:
-    """Read the sets. Raises `ConfigError` where there is none, or a file is not as its set has it."""
+    """Read the sets. Raises `ConfigError` if there is none, or a file does not fit its set."""
     if not folder.is_dir():
         raise ConfigError(f"{folder}: is not a folder; name one that holds a truth set (*.json), or realsumm_scu* with realsumm_docs*")
     known, units, texts = truth.truths(folder), _files(folder, "realsumm_scu"), _files(folder, "realsumm_docs")
@@ -95,7 +95,7 @@ async def _scored(scorer: SummaryLossScorer, cases: Sequence[SummaryCase], step:
             try:
                 card = await scorer.score(case)
             except (Unavailable, Shed) as error:
-                # Figures of a set that was judged in part would be those of neither way.
+                # A set that was judged only in part has no meaningful figures.
                 raise ConfigError(f"{error}: a case could not be scored; nothing is measured. Fix that and measure again") from None
         done += 1
         step(done, len(cases))

@@ -1,4 +1,4 @@
-"""A truth set: golds with variants whose errors and omissions are known, in several wordings; and what a loss must order among them.
+"""A truth set: golds with variants whose errors and omissions are known, in several wordings, and the order that losses must have.
 
 One JSON file a gold: `name`, `kind`, `gold` (a gold standard) and `variants`, each with `id`, `wording`, `kind` (faithful, wrong, incomplete, padded),
 `errors`, `omitted` (key facts that are missing) and `text`.
@@ -66,7 +66,7 @@ def truths(folder: Path) -> list[Truth]:
             raise ConfigError(f"{path}: cannot be read ({error.strerror}); a truth set has one gold a file") from None
         except ValidationError as error:
             where = ".".join(map(str, error.errors(include_input=False)[0]["loc"])) or "the file"
-            raise ConfigError(f"{path}: {where} is not as a truth set has it; it needs name, kind, gold and variants") from None
+            raise ConfigError(f"{path}: {where} does not fit a truth set; it needs name, kind, gold and variants") from None
         if any(truth.name == known.name for known in found):
             raise ConfigError(f"{path}: another file has a gold of the same name; give each its own")
         found.append(truth)
@@ -82,7 +82,7 @@ class Scored(NamedTuple):
 
     @property
     def loss(self) -> float:
-        """Its loss; the greatest where there is none."""
+        """Its loss; the greatest if it has none."""
         return self.card.values.get("loss", 1.0)
 
 
@@ -94,7 +94,7 @@ def cases(given: Sequence[Truth]) -> Iterator[tuple[str, Variant, SummaryCase]]:
 
 
 def figures(scored: Sequence[Scored]) -> dict[str, float | int | None]:
-    """What the losses and labels should show. Shares are of pairs or of variants; None if there is none.
+    """How well losses and labels fit the truth. Shares are of pairs or of variants; None if there is none.
 
     `same_wording`: of pairs of one gold in one wording, of which one has no more errors and omissions and fewer of one of them, it has the lower loss. Made-up
     sentences are compared with faithful texts only. `across_wordings`: a faithful text loses less than one with falsehoods in another wording;

@@ -10,7 +10,7 @@ from touchstone.ops.lab.build.graphs.encoder import content_of
 from touchstone.ops.lab.command import Arguments
 from touchstone.scorers.engines.encoder_shape import GRAPHS, Form, Shape, Task
 
-#: The encoders with a graph: all-MiniLM-L6-v2 and its like, all-mpnet-base-v2 and its like.
+#: The encoders with a graph: those with the shapes of all-MiniLM-L6-v2 and of all-mpnet-base-v2.
 MINILM = Shape("bert", layers=6, hidden=384, heads=12, intermediate=1536, words=30_522, positions=512, first=0, types=2, buckets=0, eps=1e-12)
 MPNET = Shape("mpnet", layers=12, hidden=768, heads=12, intermediate=3072, words=30_527, positions=514, first=2, types=0, buckets=32, eps=1e-5)
 SHAPES = (MINILM, MPNET)

@@ -1,6 +1,6 @@
-"""Writes an encoder's graph by hand: every node is meant, and no weight is in it.
+"""Writes an encoder's graph node by node, without weights.
 
-Activations are rows of shape (texts × tokens, hidden); only attention sees the texts apart. Two things make it quick and change no answer:
+Activations are rows of shape (texts × tokens, hidden); only attention separates the texts. Two things make it fast without changing an answer:
 a head that reads the first token alone needs that token's row alone in the last layer, and what is multiplied by several matrices is quantised once.
 
 int8: weights are int8 with one scale per output column. Activations are quantised where they are multiplied, row by row (x / scale + 128 as uint8, the scale
@@ -64,7 +64,7 @@ class Graph:
         return self.constant(f"number_{value:g}", TensorProto.FLOAT, [value], [])
 
     def weight(self, name: str, dims: Sequence[int], kind: int = TensorProto.FLOAT) -> str:
-        """A tensor that is handed over when the graph is loaded."""
+        """A tensor that is passed in when the graph is loaded."""
         tensor = TensorProto(name=name, data_type=kind, dims=dims, data_location=TensorProto.EXTERNAL)
         tensor.external_data.add(key="location", value="weights")
         self.weights[name] = tensor
@@ -84,7 +84,7 @@ class Graph:
         return self.add("SkipLayerNormalization", [x, before, gamma, beta, bias], contrib=True, epsilon=shape.eps)
 
     def ready(self, x: str) -> Rows:
-        """Rows as they are multiplied: themselves, or as bytes around 128 with a scale each."""
+        """Rows ready to be multiplied: as they are, or as bytes around 128 with a scale each."""
         if self.form == "float32":
             return Rows(x)
         greatest = self.add("ReduceMax", [x, self.whole(-1)])
@@ -92,11 +92,11 @@ class Graph:
         return self._as_bytes(x, self.add("Max", [greatest, least, self.number(1e-9)]), 127, 128)
 
     def ready_even(self, x: str, name: str, size: int) -> Rows:
-        """The same for columns of unlike sizes: each is divided by its usual size first, which the matrix's rows are multiplied by."""
+        """The same for columns of different magnitudes: each is divided by its usual magnitude first, and the matrix's rows are multiplied by it."""
         return self.ready(x if self.form == "float32" else self.add("Mul", [x, self.weight(f"{name}.even", [size])]))
 
     def ready_activated(self, x: str) -> Rows:
-        """The same for what comes out of GELU, which is hardly below zero: all 255 steps above its least value, whose product the bias takes back."""
+        """The same for the output of GELU, which is hardly below zero: all 255 steps are above its least value, and the bias corrects the product."""
         if self.form == "float32":
             return Rows(x)
         raised = self.add("Add", [x, self.number(-GELU_LEAST)])
@@ -123,7 +123,7 @@ class Graph:
 
 
 def graph_of(shape: Shape, task: Task, form: Form) -> ModelProto:
-    """The graph of an encoder. Inputs `ids`, `mask` and, where the family has them, `types`, each int64 of shape (texts, tokens).
+    """The graph of an encoder. Inputs `ids`, `mask` and, if the family has them, `types`, each int64 of shape (texts, tokens).
 
     Outputs: `probabilities` (texts, 3), or `vectors` (texts, hidden) of length 1: the mean over a text's tokens.
     """
@@ -174,7 +174,7 @@ def _nearness(graph: Graph, shape: Shape, tokens: str) -> str:
 
 
 def _layer(graph: Graph, shape: Shape, name: str, rows: str, shaped: str, mask: str, nearness: str, *, first_only: bool) -> str:
-    """One layer. `first_only`: of each text only the first token's row comes out; attention still reads all of them."""
+    """One layer. `first_only`: only the first token's row of each text is computed; attention still reads all of them."""
     hidden, inner = shape.hidden, shape.intermediate
     ready = graph.ready(rows)
     key, value = (graph.add("Reshape", [graph.times(ready, f"{name}.{part}", (hidden, hidden)), shaped]) for part in ("k", "v"))
@@ -196,13 +196,13 @@ def _layer(graph: Graph, shape: Shape, name: str, rows: str, shaped: str, mask: 
 
 
 def _mean(graph: Graph, rows: str, shaped: str) -> None:
-    """Vectors of length 1 in the direction of the mean; the number of tokens drops out."""
+    """Vectors of length 1 in the direction of the mean, so the number of tokens does not matter."""
     chosen = graph.add("Unsqueeze", [graph.add("Cast", ["mask"], to=TensorProto.FLOAT), graph.whole(1)])
     total = graph.add("Squeeze", [graph.add("MatMul", [chosen, graph.add("Reshape", [rows, shaped])]), graph.whole(1)])
     graph.add("LpNormalization", [total], axis=-1, p=2, name="vectors")
 
 
 def content_of(shape: Shape, task: Task, form: Form) -> bytes:
-    """The graph as its file holds it."""
+    """The content of the graph's file."""
     content: bytes = graph_of(shape, task, form).SerializeToString(deterministic=True)
     return content

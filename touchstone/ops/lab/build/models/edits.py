@@ -1,10 +1,10 @@
-"""Pairs made by rule: a sentence of a premise, the same sentence with one fact changed, and sentences that have nothing to do with each other.
+"""Pairs made by rule: a sentence of a premise, the same sentence with one fact changed, and unrelated sentences.
 
-The published sets seldom hold a hypothesis that repeats nearly all words of its premise and is still wrong, and that is what a careless
-summary looks like. Each premise gives up to two pairs: a sentence of its own (entailed), and that sentence with one edit (not entailed).
+The published sets rarely have a hypothesis that repeats nearly all words of its premise and is still wrong, as a careless summary does. Each
+premise gives up to two pairs: a sentence of its own (entailed), and that sentence with one edit (not entailed).
 
-Image captions taught many sets that another scene is a contradiction. In one document, and between documents, most sentences are merely about something
-else: such pairs are made too, as neutral ones, or a faithful sentence would be contradicted by half of its own source.
+In many sets made of image captions, another scene is a contradiction. Most sentences of a document, and of two documents, are simply about
+something else. Such pairs are made as neutral ones; otherwise a faithful sentence would be contradicted by half of its own source.
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def in_words(value: int) -> str:
 
 
 def reworded_number(sentence: str, chance: random.Random) -> str | None:
-    """The sentence with one of its whole numbers written otherwise: in words, or with a thousands separator; years and decimals stay."""
+    """The sentence with one of its whole numbers written in another way: in words, or with a thousands separator; years and decimals stay."""
     found = [here for here in _NUMBER.finditer(sentence) if "." not in here.group() and not 1_500 <= int(here.group()) <= 2_100]
     if not found:
         return None
@@ -171,7 +171,7 @@ def reworded_number(sentence: str, chance: random.Random) -> str | None:
 
 
 def value_pairs(premises: Sequence[str], *, count: int, chance: random.Random) -> list[Pair]:
-    """Up to `count` pairs about one number: written otherwise it is entailed, changed it is contradicted, by its sentence alone or with the one beside it.
+    """Up to `count` pairs about one number: written in another way it is entailed, changed it is contradicted, by its sentence alone or with the one beside it.
 
     A changed copy differs from a reworded one only in what the number means, in either writing.
     """

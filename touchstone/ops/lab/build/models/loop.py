@@ -61,7 +61,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How an encoder's layers are called. `adapted`: its linear layers; `whole`: what is trained whole beside them; `before_head`: the slow part of that."""
+    """Names of an encoder's layers. `adapted`: its linear layers; `whole`: layers that are trained completely; `before_head`: the slow ones of these."""
 
     adapted: tuple[str, ...]
     whole: tuple[str, ...]
@@ -171,7 +171,7 @@ class Run:
         self.step = 0
 
     def train(self, early: Sequence[Pair], late: Sequence[Pair], *, save_every: int, steps_max: int | None = None) -> None:
-        """Go through `early`, then `late`; shorter with `steps_max`. Raises: ValueError when a checkpoint was made with another recipe."""
+        """Go through `early`, then `late`; shorter with `steps_max`. Raises: ValueError if a checkpoint was made with another recipe."""
         pairs = [*early, *late]
         ids = self._tokenized(pairs)
         order = random.Random(self.recipe.seed)  # an order, not a secret
@@ -211,7 +211,7 @@ class Run:
         torch.nn.utils.clip_grad_norm_(self.trained.values(), 1.0)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        # A young average would remember the first random steps; its decay grows with its age.
+        # The decay of the average grows with the steps, so that it forgets the first random ones.
         decay = min(self.recipe.average, (1 + self.step) / (10 + self.step))
         with torch.no_grad():
             for name, weight in self.trained.items():
@@ -219,7 +219,7 @@ class Run:
         return loss.item()
 
     def start_from(self, adapter: Path) -> None:
-        """Begin with the weights of an adapter that another run wrote. Raises: OSError, ValueError when it is none of this recipe's shape."""
+        """Begin with the weights of another run's adapter. Raises: OSError, ValueError if its shape is not that of this recipe."""
         from peft import set_peft_model_state_dict
         from safetensors.torch import load_file
 

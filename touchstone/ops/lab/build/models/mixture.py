@@ -70,7 +70,7 @@ SOURCES: tuple[Source, ...] = (
     Source("syn_cur_quantifier", "stated", 1_000, 0, "MIT"),
     Source("syn_cur_counting", "stated", 1_000, 0, "MIT"),
 )
-# Premises of these sets are edited by rule (touchstone.ops.lab.build.models.edits) into pairs that differ in one number, name, role or negation.
+# Premises of these sets are edited by rule (edits.py) into pairs that differ in one number, name, role or negation.
 EDITED_SOURCES: tuple[str, ...] = ("newproto", "fever_ggkorn", "fever_rte_dev", "feverous_dev", "begin", "climate_fever", "med_evinf", "med_citint")
 
 
@@ -99,7 +99,7 @@ def phases(
         FileNotFoundError: a set that the mixture names is not in `folder`.
         ValueError: a row cannot be used.
     """
-    from touchstone.ops.lab.build.models.edits import edited_pairs, unrelated_pairs, value_pairs
+    from edits.py import edited_pairs, unrelated_pairs, value_pairs
 
     chance = random.Random(seed)  # a shuffle, not a secret
     early: list[Pair] = []

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from touchstone.ops.lab.build.tables.clinical.value_sets import read_package
 
-#: Systems of which the packages' value sets state displays.
+#: Systems whose displays are in the packages' value sets.
 _STATED: Final = ("http://hl7.org/fhir/sid/cvx", "http://www.nlm.nih.gov/research/umls/rxnorm", "urn:iso:std:iso:3166")
 #: Code systems of the core package, with the OID by which C-CDA names them.
 _WHOLE: Final = {
@@ -22,7 +22,7 @@ _WHOLE: Final = {
     "CodeSystem-v3-ObservationInterpretation": "2.16.840.1.113883.5.83",
     "CodeSystem-v3-RouteOfAdministration": "2.16.840.1.113883.5.112",
 }
-#: Codes of a system of which only these are wanted.
+#: System → the only codes of it that are kept.
 _CLASSES: Final = ("CodeSystem-v3-ActCode", "2.16.840.1.113883.5.4", frozenset({"AMB", "EMER", "FLD", "HH", "IMP", "ACUTE", "NONAC", "OBSENC", "SS", "VR"}))
 _RACES: Final = ("ValueSet-omb-race-category", "ValueSet-omb-ethnicity-category")
 _RACE: Final = "2.16.840.1.113883.6.238"

@@ -14,7 +14,7 @@ _EDITION: Final = re.compile(r"code-list-([A-Za-z]+-[0-9]{4})\.txt")
 
 
 def read_codes() -> tuple[str, list[str]]:
-    """The edition's name and its codes without dots, sorted. Raises FileNotFoundError where the package holds no code list."""
+    """The edition's name and its codes without dots, sorted. Raises FileNotFoundError if the package has no code list."""
     # The package is located, not imported: importing it builds the whole tree of codes (1.4 s, 190 MB).
     spec = find_spec("simple_icd_10_cm")
     for entry in sorted(Path(spec.origin).parent.glob("data/*.txt")) if spec is not None and spec.origin else ():

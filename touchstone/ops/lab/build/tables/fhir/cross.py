@@ -11,7 +11,7 @@ _FILE = re.compile(r"xver-paths-(\d\.\d)\.json")
 
 
 def cross_table(folder: Path) -> dict[str, Any]:
-    """Return version → element → [modifier, types or null where they are not simple, parts]; null for an element that needs no extension."""
+    """Return version → element → [modifier, types or null if they are not simple, parts]; null for an element that needs no extension."""
     versions = {}
     for path in sorted((folder / "package" / "other").glob("xver-paths-*.json")):
         named = _FILE.fullmatch(path.name)

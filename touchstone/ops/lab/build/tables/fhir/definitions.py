@@ -11,7 +11,7 @@ Json = dict[str, Any]
 
 #: Evaluated by the engine itself on every element, so they are not repeated on each.
 EVERYWHERE = frozenset({"ele-1", "ext-1"})
-#: Where the published expression contradicts its own text, the text holds, as in the official validator.
+#: Invariants whose published expression contradicts their text: the text counts, as in the official validator.
 CORRECTED = {"que-12": "enableWhen.count() > 1 implies enableBehavior.exists()"}
 LANGUAGES = "http://hl7.org/fhir/ValueSet/all-languages"
 _BASE = "http://hl7.org/fhir/StructureDefinition/"
@@ -46,7 +46,7 @@ def definitions_table(package: dict[str, list[Json]], extensions: dict[str, list
 
 
 def add_extensions(table: Json, package: dict[str, list[Json]], bound: set[str]) -> None:
-    """Add the extension definitions of another package; where both define one, the later package's holds.
+    """Add the extension definitions of another package; if both define one, the later package's counts.
 
     `r4` of each: what R4 itself says of it (true where that is the same, false where R4 does not have it), since only that is as old as R4.
     """
@@ -58,7 +58,7 @@ def add_extensions(table: Json, package: dict[str, list[Json]], bound: set[str])
 
 
 def _extension(definition: Json, bound: set[str]) -> Json:
-    """What an extension's definition says, with the value sets that its value, or that of a part, must be from: `bindings`, by the part or ""."""
+    """An extension's definition, with the value sets of its value or of its parts: `bindings`, by the part or ""."""
     facts = extension_facts(definition)
     for element in definition.get("snapshot", {}).get("element", ()):
         identity, url = str(element.get("id")), _more(element, bound, []).get("binding")
@@ -145,7 +145,7 @@ def _more(element: Json, bound: set[str], keys: list[str]) -> Json:
     return more
 
 
-#: What of an element a profile's check reads.
+#: The members of an element that the check of profiles reads.
 _READ = ("id", "path", "min", "max", "type", "binding", "mustSupport", "slicing", "constraint")
 
 

@@ -1,4 +1,4 @@
-"""The code tables of hl7apy without their prose, misprints and lost zeros, and with what HL7 has published besides."""
+"""The code tables of hl7apy without their prose, misprints and lost zeros, and with the codes that HL7 has published besides."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def segments_of(version: str, module: Any) -> dict[str, list[list[Any]]]:
 
 
 def datatypes_of(version: str, module: Any) -> dict[str, list[list[Any]]]:
-    """Data type → [data type, least, most, code table, name] of its components. Raises ValueError where the source leaves one out unnoticed."""
+    """Data type → [data type, least, most, code table, name] of its components. Raises ValueError if one is missing in the source and not listed here."""
     datatypes: dict[str, list[list[Any]]] = {}
     for name, components in module.DATATYPES_STRUCTS.items():
         rows: list[list[Any]] = []

@@ -18,7 +18,7 @@ from touchstone.ops.lab.build.tables.fhir_package import edition, read_package
 from touchstone.ops.lab.build.tables.hl7v2.codes import MISPRINTS, cleaned
 
 FILE = Path(__file__).with_name("published.json")
-#: `v2-0203`, and `v2-2.4-0391` where a table was another one in an earlier version.
+#: `v2-0203`, and `v2-2.4-0391` if a table was another one in an earlier version.
 _TABLE = re.compile(r"v2-(?:[\d.]+-)?(\d{4})")
 
 
@@ -65,7 +65,7 @@ def second_source(core: Path, terminology: Path, tables: Mapping[str, Any]) -> d
 
 
 def read_published() -> dict[str, Any]:
-    """The file as it is kept beside this module."""
+    """The file beside this module."""
     found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
     return found
 
