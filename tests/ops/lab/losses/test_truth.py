@@ -120,9 +120,9 @@ def test_what_cannot_be_read_is_one_line(tmp_path: Path) -> None:
     ("changed", "said"),
     [
         ({"scu_labels": []}, "realsumm_scu.jsonl, row 1: scu_labels does not fit REALSumm"),
-        ({"scus": [], "scu_labels": []}, "row 1: scus is not"),
-        ({"summary": 5}, "row 1: summary is not"),
-        ({"doc_id": ["1"]}, "row 1: doc_id is not"),
+        ({"scus": [], "scu_labels": []}, "row 1: scus does not"),
+        ({"summary": 5}, "row 1: summary does not"),
+        ({"doc_id": ["1"]}, "row 1: doc_id does not"),
         ({"doc_id": "2"}, "belongs to a document of realsumm_docs"),
     ],
 )

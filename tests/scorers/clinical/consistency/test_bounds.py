@@ -10,7 +10,6 @@ from tests.scorers.clinical.consistency.short_documents import (
     RXNORM,
     SNOMED,
     bundle,
-    cd,
     condition,
     document,
     message,
@@ -18,6 +17,7 @@ from tests.scorers.clinical.consistency.short_documents import (
     patient,
     problem,
     section,
+    snomed,
 )
 from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.report import Context, Report
@@ -52,7 +52,7 @@ def stays(count: int) -> list[str]:
         (bundle(*(patient() for _ in range(6_000))), ("hl7v2", "\r".join(message("ADT^A08") for _ in range(500)))),
         (
             bundle(patient(), *(condition(SNOMED, str(number), f"Thing {number}") for number in range(1_500))),
-            ("ccda", document(*(section("11450-4", problem(cd(SNOMED, str(number), "Thing"))) for number in range(1_500)))),
+            ("ccda", document(*(section("11450-4", problem(snomed(str(number), "Thing"))) for number in range(1_500)))),
         ),
         (
             bundle(patient(), *(order(RXNORM, str(number), f"drug {number}") for number in range(5_000))),

@@ -99,7 +99,7 @@ def phases(
         FileNotFoundError: a set that the mixture names is not in `folder`.
         ValueError: a row cannot be used.
     """
-    from edits.py import edited_pairs, unrelated_pairs, value_pairs
+    from touchstone.ops.lab.build.models.edits import edited_pairs, unrelated_pairs, value_pairs
 
     chance = random.Random(seed)  # a shuffle, not a secret
     early: list[Pair] = []
