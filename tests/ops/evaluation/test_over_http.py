@@ -10,7 +10,7 @@ from tests.ops.evaluation.generator import Generator
 from touchstone.ops.evaluation.items import Item
 from touchstone.ops.evaluation.over_http import HttpSystem
 from touchstone.ops.evaluation.settings import SystemSettings, resolve, system_override
-from touchstone.ops.evaluation.systems import StepFailed, Told
+from touchstone.ops.evaluation.systems import Answer, StepFailed
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.base import ConfigError
 
@@ -24,8 +24,8 @@ def settings(served: Generator, **given: Any) -> SystemSettings:
     return SystemSettings.model_validate({"url": served.url, "retry_min_s": 0.001, "retry_max_s": 0.002, "timeout_s": 10, "attempts_max": 3} | given)
 
 
-def persona(served: Generator, **given: Any) -> Told:
-    async def ask() -> Told:
+def persona(served: Generator, **given: Any) -> Answer:
+    async def ask() -> Answer:
         system = HttpSystem(settings(served, **given))
         try:
             return await system.persona(ITEM)

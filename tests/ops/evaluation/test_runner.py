@@ -15,7 +15,7 @@ from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.run import Plan, evaluate, open_state, report_path
 from touchstone.ops.evaluation.runner import is_deeper
 from touchstone.ops.evaluation.state import RunState
-from touchstone.ops.evaluation.systems import StepFailed, Told
+from touchstone.ops.evaluation.systems import Answer, StepFailed
 from touchstone.schemas.reports.evaluation import AddedCode, EvaluatedCase, EvaluationReport
 from touchstone.schemas.result import Failure, Finding, Scorecard
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
@@ -43,21 +43,21 @@ class System:
         self.closed = False
         self.inside = self.most = 0
 
-    async def persona(self, item: Item) -> Told:
+    async def persona(self, item: Item) -> Answer:
         self.asked.append(item.id)
         self.inside += 1
         self.most = max(self.most, self.inside)
         await asyncio.sleep(0)
         self._fail(item, "persona")
-        return Told({"name": item.id})
+        return Answer({"name": item.id})
 
-    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:
+    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Answer:
         if item.id == self.stop_at:
             raise ConfigError("the disk is full")
         await asyncio.sleep(0.005)
         self.inside -= form == "hl7v2"
         self._fail(item, form)
-        return Told(f"{form} of {item.id}, {sorted(persona or {})}")
+        return Answer(f"{form} of {item.id}, {sorted(persona or {})}")
 
     def _fail(self, item: Item, step: str) -> None:
         if (code := self.failing.get((item.id, step))) is not None:
@@ -262,11 +262,11 @@ def test_nothing_is_left_beside_the_files_that_are_whole(tmp_path: Path) -> None
 
 def test_a_document_nested_too_deep_is_a_failure(tmp_path: Path) -> None:
     class Deep(System):
-        async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:
+        async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Answer:
             value: Any = {}
             for _ in range(500):
                 value = {"a": value}
-            return Told(value)
+            return Answer(value)
 
     (case,) = run(tmp_path, Deep(), items=ITEMS[:1], save_traces=True).cases
     assert [failure.code for failure in case.failures] == ["too_deep", "too_deep"]

@@ -131,16 +131,15 @@ _CHANNEL_WORDS: Final = {
 
 def _channels(settings: Settings, suites: Sequence[Suite]) -> Part:
     """A channel per topic that has messages."""
-    told: dict[str, list[str]] = {}
+    messages: dict[str, list[str]] = {}
     for suite in suites:
         for role in suite.topics:
-            told.setdefault(role, []).extend(f"event.{kind}" for kind in suite.cases if f"event.{kind}" not in told.get(role, ()))
-    told |= {"results": ["result", "ledger"], "reports": [f"report-event.{suite.name}" for suite in suites], "dead": ["dead-letter", "resolution"]}
-    return {role: _channel(settings, role, told[role]) for role in _CHANNEL_WORDS if role in told}
+            messages.setdefault(role, []).extend(f"event.{kind}" for kind in suite.cases if f"event.{kind}" not in messages.get(role, ()))
+    messages |= {"results": ["result", "ledger"], "reports": [f"report-event.{suite.name}" for suite in suites], "dead": ["dead-letter", "resolution"]}
+    return {role: _channel(settings, role, messages[role]) for role in _CHANNEL_WORDS if role in messages}
 
 
 def _channel(settings: Settings, role: str, messages: Iterable[str]) -> Part:
-    """One topic."""
     topics = settings.topics
     name = getattr(topics, role)
     binding: Part = {"topic": name, "partitions": topics.partitions}
@@ -184,10 +183,9 @@ def _handed(suite: Suite, role: str, suites: Iterable[Suite]) -> list[str]:
 
 
 def _operation(action: str, channel: str, messages: Iterable[str], summary: str, bindings: Part | None = None) -> Part:
-    """One operation."""
     references = [{"$ref": f"#/channels/{channel}/messages/{message}"} for message in messages]
-    told: Part = {"action": action, "channel": {"$ref": f"#/channels/{channel}"}, "summary": summary, "messages": references}
-    return told | ({"bindings": bindings} if bindings else {})
+    made: Part = {"action": action, "channel": {"$ref": f"#/channels/{channel}"}, "summary": summary, "messages": references}
+    return made | ({"bindings": bindings} if bindings else {})
 
 
 def _message(name: str, title: str, summary: str, headers: Mapping[str, Any], payload: Any, key: Part, **more: Any) -> Part:
@@ -197,7 +195,6 @@ def _message(name: str, title: str, summary: str, headers: Mapping[str, Any], pa
 
 
 def _event_in(kind: str, model: type[BaseModel], reference: Any, suites: Iterable[Suite]) -> Part:
-    """An event to score."""
     readers = ", ".join(suite.title or suite.name for suite in suites if kind in suite.cases)
     extra = model.model_config.get("json_schema_extra")
     written = extra.get("examples", []) if isinstance(extra, dict) else []
@@ -208,7 +205,6 @@ def _event_in(kind: str, model: type[BaseModel], reference: Any, suites: Iterabl
 
 
 def _result(reference: Any, example: Part) -> Part:
-    """A result event."""
     key = {**head.UUID, "description": "The result's id: a replay has the same."}
     given = {
         "content-type": JSON,
@@ -221,18 +217,17 @@ def _result(reference: Any, example: Part) -> Part:
     }
     named = {"correlationId": {"location": "$message.payload#/event_id", "description": "The event that was scored."}}
     examples = [{"name": "result", "headers": given, "payload": example}]
-    told = "The scores of one event by one suite."
-    return _message("result", "Result", told, head.event_headers(RESULT_TYPE), reference, key, **named, **_examples(examples))
+    what = "The scores of one event by one suite."
+    return _message("result", "Result", what, head.event_headers(RESULT_TYPE), reference, key, **named, **_examples(examples))
 
 
 def _ledger(reference: Any, example: Part) -> Part:
-    """A ledger record."""
     key = {"type": "string", "pattern": "^ledger/", "description": "ledger/SUITE/TOPIC/PARTITION"}
     _, _, sent = encode_ledger(LedgerRecord.model_validate(example), _REPORTED_AT)
-    given = _told(sent)
+    given = _example_headers(sent)
     examples = [{"name": "ledger", "headers": given, "payload": example}]
-    told = "Outcomes that have no result event, as ranges of offsets of one partition."
-    return _message("ledger", "Ledger record", told, head.event_headers(LEDGER_TYPE), reference, key, **_examples(examples))
+    what = "Outcomes that have no result event, as ranges of offsets of one partition."
+    return _message("ledger", "Ledger record", what, head.event_headers(LEDGER_TYPE), reference, key, **_examples(examples))
 
 
 def _report(suite: Suite, reference: Any) -> Part:
@@ -242,20 +237,19 @@ def _report(suite: Suite, reference: Any) -> Part:
     state = BatchState(batch.report_id, batch, 1, 0, emitted_final=False, changed_at=0.0, interval_s=1.0)
     document = payload(state, summary, True, suite)
     _, _, headers = encode_report(state, document, suite)
-    examples = [{"name": "batch", "headers": _told(headers), "payload": document}]
+    examples = [{"name": "batch", "headers": _example_headers(headers), "payload": document}]
     key = {**head.UUID, "description": "The report's id: every report of the batch has the same."}
     schema = head.event_headers(suite.report_type, subject="the report's id")
-    told = f"A batch scored by {suite.title or suite.name}; sent again when it changes."
-    return _message(suite.report_type, f"Report of {suite.title or suite.name}", told, schema, reference, key, **_examples(examples))
+    what = f"A batch scored by {suite.title or suite.name}; sent again when it changes."
+    return _message(suite.report_type, f"Report of {suite.title or suite.name}", what, schema, reference, key, **_examples(examples))
 
 
 def _dead_letter(given: Part) -> Part:
-    """A dead letter."""
     anything: Part = {"description": "The event's own bytes, whatever they are."}
     key: Part = {"type": "string", "description": "The event's own key."}
     examples = [{"name": "dead-letter", "headers": given}]
-    told = "An event that could not be read; the headers say why, without quoting it."
-    made = _message("dead-letter", "Dead letter", told, head.DEAD_LETTER_HEADERS, anything, key, **_examples(examples))
+    what = "An event that could not be read; the headers say why, without quoting it."
+    made = _message("dead-letter", "Dead letter", what, head.DEAD_LETTER_HEADERS, anything, key, **_examples(examples))
     return made | {"contentType": "application/octet-stream"}
 
 
@@ -264,13 +258,13 @@ def _resolution() -> Part:
     (example,) = head.RESOLUTION["examples"]
     given = {"touchstone.resolution": example["resolution"], "touchstone.letter": example["letter"]}
     key = {"type": "string", "pattern": "^resolution/[0-9]+:[0-9]+$"}
-    told = "What was decided about a dead letter."
+    what = "What was decided about a dead letter."
     schema = {name: part for name, part in head.RESOLUTION.items() if name != "examples"}
     examples = [{"name": "resolution", "headers": given, "payload": example}]
-    return _message("resolution", "Resolution", told, head.RESOLUTION_HEADERS, schema, key, **_examples(examples))
+    return _message("resolution", "Resolution", what, head.RESOLUTION_HEADERS, schema, key, **_examples(examples))
 
 
-def _told(headers: Iterable[Header]) -> dict[str, str]:
+def _example_headers(headers: Iterable[Header]) -> dict[str, str]:
     """Headers as a message example has them."""
     return {name: value.decode() for name, value in headers}
 

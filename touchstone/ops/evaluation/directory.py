@@ -10,7 +10,7 @@ import orjson
 from pydantic import ValidationError
 
 from touchstone.ops.evaluation.items import Item
-from touchstone.ops.evaluation.systems import Content, StepFailed, Told
+from touchstone.ops.evaluation.systems import Answer, Content, StepFailed
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.base import ConfigError
@@ -47,35 +47,35 @@ class OutputDirectory:
         """The directory."""
         return str(self._directory)
 
-    async def persona(self, item: Item) -> Told:
+    async def persona(self, item: Item) -> Answer:
         """The persona of a case; None if its outputs were kept without one."""
         if (trace := self._trace(item)) is not None:
-            return Told(trace.persona)
+            return Answer(trace.persona)
         folder = self._directory / item.id
         if not folder.is_dir():
             raise StepFailed("no_output")
         if not (folder / PERSONA).is_file():
-            return Told(None)
+            return Answer(None)
         try:
             persona = orjson.loads(await asyncio.to_thread(self._read, folder / PERSONA))
         except orjson.JSONDecodeError:
             raise StepFailed("not_json") from None
         if not isinstance(persona, dict):
             raise StepFailed("not_an_object")
-        return Told(persona)
+        return Answer(persona)
 
-    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:
+    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Answer:
         """The document of one format."""
         if (trace := self._trace(item)) is not None:
             output = trace.outputs.of(form)
             documents = output.documents if output is not None else ()
             if not documents:
                 raise StepFailed("no_output")
-            return Told(documents[0] if len(documents) == 1 else list(documents))
+            return Answer(documents[0] if len(documents) == 1 else list(documents))
         for name in NAMES[form]:
             path = self._directory / item.id / name
             if path.is_file():
-                return Told(_text(await asyncio.to_thread(self._read, path)))
+                return Answer(_text(await asyncio.to_thread(self._read, path)))
         raise StepFailed("no_output")
 
     def made_at(self, item: Item) -> datetime | None:

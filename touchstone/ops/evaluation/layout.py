@@ -72,7 +72,7 @@ class _Console:
         category = f" ({visible(case.category)})" if case.category else ""
         yield f"{self._paint(f'{mark} {word}', colour)}  {self._paint(visible(case.case_id), BOLD)}{category}"
         for failure in case.failures:
-            yield self._paint(f"  {visible(failure.component)}: {_told_code(failure.code)}", YELLOW)
+            yield self._paint(f"  {visible(failure.component)}: {_code_words(failure.code)}", YELLOW)
         if case.status == "unscored" and not case.failures:
             yield from (f"  {visible(one.check)}: {visible(one.reason)}" for one in case.not_checked[:FINDINGS_SHOWN_MAX])
         if case.scores:
@@ -150,6 +150,5 @@ class _Console:
         return painted(text, colour if self._colour else "")
 
 
-def _told_code(code: str) -> str:
-    """The words for a code."""
+def _code_words(code: str) -> str:
     return f"the system answered {code.removeprefix('status_')}" if code.startswith("status_") else _CODES.get(code, visible(code))

@@ -10,7 +10,7 @@ import orjson
 
 from touchstone.ops.evaluation.items import Item
 from touchstone.ops.evaluation.settings import SystemSettings
-from touchstone.ops.evaluation.systems import Content, StepFailed, Told
+from touchstone.ops.evaluation.systems import Answer, Content, StepFailed
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
@@ -49,7 +49,7 @@ class HttpSystem:
         """The host, with its port."""
         return urlsplit(self._settings.url or "").netloc
 
-    async def persona(self, item: Item) -> Told:
+    async def persona(self, item: Item) -> Answer:
         """The persona that the system plans for a prompt."""
         body, attempts = await self._asked(self._settings.persona_path, {"prompt": item.prompt})
         try:
@@ -60,15 +60,15 @@ class HttpSystem:
             answer = answer["persona"]
         if not isinstance(answer, dict) or not answer or _is_complaint(answer):
             raise StepFailed("not_an_object", attempts)
-        return Told(answer, attempts)
+        return Answer(answer, attempts)
 
-    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:
+    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Answer:
         """The document that the system generates for a persona in one format."""
         body, attempts = await self._asked(self._settings.path_of(form), {"persona": persona})
         content = _content(body, form)
         if content is None:
             raise StepFailed("no_content", attempts)
-        return Told(content, attempts)
+        return Answer(content, attempts)
 
     def made_at(self, item: Item) -> datetime | None:
         """Now."""

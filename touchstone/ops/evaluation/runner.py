@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.state import TRACES, RunState
-from touchstone.ops.evaluation.systems import StepFailed, System, Told
+from touchstone.ops.evaluation.systems import Answer, StepFailed, System
 from touchstone.ops.evaluation.traces import trace_of, trace_record, trace_text
 from touchstone.ops.reports.files import write_whole
 from touchstone.schemas.reports.evaluation import AddedCode, BelowMinimum, Conformance, EvaluatedCase, StepTold
@@ -223,7 +223,7 @@ def _not_checked(item: Item, results: Sequence[ScoreResult], scores: Mapping[str
     return (*(skipped for result in results for skipped in result.not_checked), *absent)
 
 
-def _shallow(told: Told) -> Told:
+def _shallow(told: Answer) -> Answer:
     """The answer. Raises `StepFailed` if it is nested too deep."""
     if is_deeper(told.value, DEPTH_MAX):
         raise StepFailed("too_deep", told.attempts)

@@ -12,7 +12,7 @@ Content = str | bytes | dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Answer:
     """An answer: a persona, or the content of a document. `attempts`: how many requests it took."""
 
     value: Any
@@ -36,11 +36,11 @@ class System(Protocol):
         """Host or directory, without credentials."""
         ...
 
-    async def persona(self, item: Item) -> Told:
+    async def persona(self, item: Item) -> Answer:
         """The persona of a prompt, an object; None if the outputs were kept without it."""
         ...
 
-    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Told:
+    async def document(self, item: Item, persona: Mapping[str, Any] | None, form: ClinicalFormat) -> Answer:
         """The content of one format."""
         ...
 

@@ -135,7 +135,6 @@ def _points(rate: Difference) -> str:
 
 
 def _signed_points(difference: float | None) -> str:
-    """Percentage points with their sign."""
     return "–" if difference is None else signed(100 * difference, 1)
 
 

@@ -58,7 +58,6 @@ def _changes(options: LayoutOptions) -> Iterator[RenderableType]:
 
 
 def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
-    """The blocks, in order."""
     yield _text(view.title, "bold")
     yield _text(origin(view), "dim")
     yield from (_text(fact, "dim") for fact in view.facts)
@@ -127,7 +126,6 @@ def _figures(view: View) -> RenderableType:
 
 
 def _grid(header: Sequence[str], rows: Iterable[Sequence[Text]], numeric: frozenset[int]) -> RenderableType:
-    """A table."""
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column, heading in enumerate(header):
         grid.add_column(_text(heading), justify="right" if column in numeric else "left", overflow="fold")

@@ -103,7 +103,6 @@ def _labels(view: View) -> Iterator[str]:
 
 
 def _figures(figures: Sequence[Figure]) -> Iterator[str]:
-    """A card each."""
     if not figures:
         return
     spans = "<small>with the 95% intervals of means</small>" if any(figure.interval for figure in figures) else ""
@@ -118,7 +117,6 @@ def _figures(figures: Sequence[Figure]) -> Iterator[str]:
 
 
 def _distributions(view: View) -> Iterator[str]:
-    """A histogram each."""
     charts = [chart for one in view.distributions if (chart := drawn(one, view.noun))]
     if charts:
         yield '<section aria-labelledby="distributions"><h2 id="distributions">Distributions</h2>\n<div class="charts">\n'
@@ -127,7 +125,6 @@ def _distributions(view: View) -> Iterator[str]:
 
 
 def _findings(view: View, found: Survey) -> Iterator[str]:
-    """The findings by their code."""
     if found.codes:
         yield f'<section aria-labelledby="findings"><h2 id="findings">Findings by code<small>{shown(plural(view.noun))} that have each</small></h2>\n'
         yield from code_groups(view, found)
@@ -135,7 +132,6 @@ def _findings(view: View, found: Survey) -> Iterator[str]:
 
 
 def _tables(tables: Sequence[Table]) -> Iterator[str]:
-    """The view's own tables."""
     if not tables:
         return
     yield '<section id="tables" aria-label="Tables"><div class="small">\n'

@@ -136,12 +136,10 @@ def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
 
 
 def _listed(view: View, only: frozenset[str]) -> Iterator[CaseView]:
-    """The cases to list."""
     return (case for case in view.cases if (case.status in only if only else case.status != "passed_over"))
 
 
 def _case(view: View, case: CaseView, number: int, findings: list[Folded], rest: int) -> str:
-    """One case."""
     label = case.status.replace("_", " ") if case.status in {"error", "passed_over"} else case.label
     more = _more(view, case, findings, rest)
     cells = []

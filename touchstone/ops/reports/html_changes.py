@@ -185,7 +185,6 @@ def _band(ends: Sequence[tuple[float, Interval | None]], y_of: Callable[[float],
 
 
 def _tick(value: float, line: _Line) -> str:
-    """A number for an axis."""
     return f"{100 * value:.0f}%" if line.text is percent else f"{0.0 if abs(value) < line.step / 2 else value:.4g}"
 
 
@@ -197,7 +196,6 @@ def _ends(trend: Trend) -> tuple[str, str]:
 
 
 def _point_words(trend: Trend, point: TrendPoint, line: _Line, at: int) -> str:
-    """One point in words."""
     value, interval = line.values[at], line.intervals[at]
     span = f" ({line.span(interval)})" if interval is not None else ""
     named = f"{point.name}, {moment(point)}" if trend.by == "batch" else point.name
@@ -224,7 +222,6 @@ def _words(line: _Line) -> str:
 
 
 def _table(table: Table, anchor: str) -> Iterator[str]:
-    """A table with its heading."""
     yield f'<section aria-labelledby="{anchor}"><h2 id="{anchor}">{shown(table.title)}</h2>\n'
     yield from _scrolled(table, anchor)
     yield "</section>\n"

@@ -122,7 +122,6 @@ def _lines(case: CaseView) -> Iterator[str]:
 
 
 def _test(name: str, class_name: str, seconds: float, body: str) -> str:
-    """One test."""
     head = f"\t\t<testcase name={_quoted(name)} classname={_quoted(class_name)} time={_quoted(str(round(seconds, 3)))}"
     return f"{head}>\n{body}\t\t</testcase>\n" if body else f"{head}/>\n"
 
@@ -135,5 +134,4 @@ def _element(name: str, message: str, kind: str, lines: Iterable[str]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Text as an attribute's value."""
     return quoteattr(visible(text))

@@ -67,7 +67,7 @@ def system_of(text: str) -> Any:
     try:
         return TypeAdapter(SystemSettings).validate_python(document)
     except ValidationError as error:
-        raise ConfigError("; ".join(f"--system: {'.'.join(map(str, item['loc'][1:]))}: {_told(item, item['loc'])}" for item in _errors(error))) from None
+        raise ConfigError("; ".join(f"--system: {'.'.join(map(str, item['loc'][1:]))}: {_mistake(item, item['loc'])}" for item in _errors(error))) from None
 
 
 def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
@@ -146,11 +146,11 @@ def _described(error: ValidationError, lines: Mapping[Path_, int], name: str) ->
         key = ("system", *loc[2:]) if loc[:1] == ("system",) and loc[1:2] and loc[1] in _ADAPTERS else loc
         line = next((lines[key[:end]] for end in range(len(key), -1, -1) if key[:end] in lines), 1)
         shown = ".".join(key)
-        told.append(f"{name}, line {line}: {f'{shown}: ' if shown else ''}{_told(item, loc)}")
+        told.append(f"{name}, line {line}: {f'{shown}: ' if shown else ''}{_mistake(item, loc)}")
     return told
 
 
-def _told(item: Mapping[str, Any], loc: Path_) -> str:
+def _mistake(item: Mapping[str, Any], loc: Path_) -> str:
     """The mistake at a key, in words."""
     kind = item["type"]
     if kind == "extra_forbidden":

@@ -45,7 +45,6 @@ class KafkaTopics:
         await self._topics.close()
 
     async def _exchanged(self, task: Task, more: Mapping[str, Any], task_id: str | None, timeout_s: float) -> Outcome:
-        """One request and its outcome."""
         self._asked += 1
         # A new id for each request, so that a late reply to an earlier one is not mistaken for this one's.
         correlation = f"{task.session_id}{self._asked:04d}"
@@ -63,7 +62,6 @@ class KafkaTopics:
 
 
 def _outcome(value: bytes, task_id: str) -> Outcome:
-    """The outcome in a reply."""
     if len(value) > REPLY_BYTES_MAX:
         raise SystemFault("too_large", f"a reply of more than {REPLY_BYTES_MAX} bytes")
     try:

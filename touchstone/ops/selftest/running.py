@@ -140,7 +140,6 @@ async def carry_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, 
 
 
 async def _carried_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, on_case: Callable[[SelftestCase], None], run_budget: Path) -> SelftestReport:
-    """The run itself."""
     rubric = load_prompt(PACKAGE, "judge")
     judge, generator, prompts = _models(plan, open_judge, rubric, run_budget)
     run = Selftest(plan.settings, plan.scenarios, plan.names, system, judge, rubric, _requests(plan, generator, prompts))

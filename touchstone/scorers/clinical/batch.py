@@ -38,6 +38,7 @@ from touchstone.scorers.reporting import (
     mean_intervals,
 )
 from touchstone.scorers.reporting.folding import CodeCounts
+from touchstone.scorers.reporting.report import shared_name
 from touchstone.scorers.reporting.verdict import verdict_by_rate
 from touchstone.scorers.reporting.view import STATUSES, Reiterable, Status
 from touchstone.scorers.reporting.words import score_text
@@ -102,8 +103,8 @@ def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
         not_validated=tuple(tally.not_validated),
         not_validated_more=tally.not_validated_more,
         latest=tally.latest,
-        concern_id=_only(tally.concerns, facts.asked.get("concern_id")),
-        batch_id=_only(tally.batches, facts.asked.get("batch_id")),
+        concern_id=shared_name(tally.concerns, facts.asked.get("concern_id")),
+        batch_id=shared_name(tally.batches, facts.asked.get("batch_id")),
         entries=entries,
         mean_intervals=tally.mean_intervals(facts.suite.metrics),
         code_counts=tally.codes,
@@ -112,11 +113,6 @@ def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
 
 def _settings(facts: RunFacts) -> ClinicalSettings:
     return facts.settings if isinstance(facts.settings, ClinicalSettings) else ClinicalSettings()
-
-
-def _only(names: set[str], asked: Any) -> str:
-    """The name that all results share, else what was asked for."""
-    return next(iter(names)) if len(names) == 1 else str(asked or "")
 
 
 class FileCounts:

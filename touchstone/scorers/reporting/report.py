@@ -205,8 +205,8 @@ def suite_report(entries: Iterable[Entry], facts: RunFacts) -> SuiteReport:
         passed_over=passed_over,
         models=models,
         latest=latest,
-        concern_id=_one({concern for concern, _ in named}, facts.asked.get("concern_id")),
-        batch_id=_one({batch for _, batch in named}, facts.asked.get("batch_id")),
+        concern_id=shared_name({concern for concern, _ in named}, facts.asked.get("concern_id")),
+        batch_id=shared_name({batch for _, batch in named}, facts.asked.get("batch_id")),
         entries=entries,
         mean_intervals=mean_intervals({name: values[name] for name in ordered}),
         incomplete=_by_count(incomplete),
@@ -218,7 +218,7 @@ def _by_count(codes: Counter[str]) -> dict[str, int]:
     return dict(sorted(codes.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _one(names: set[str], asked: Any) -> str:
+def shared_name(names: set[str], asked: Any) -> str:
     """The name that all cases share; otherwise the requested one."""
     return next(iter(names)) if len(names) == 1 else str(asked or "")
 

@@ -55,7 +55,6 @@ def pad(text: str, cells: int) -> str:
 
 
 def _scorecard(report: SafeV0BatchReport) -> str:
-    """The upper frame."""
     total = report.total_cases
     title = f"SAFE v0 Scorecard - {visible(report.concern_id)}"
     labels = report.label_distribution

@@ -111,26 +111,13 @@ def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
 def json_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
     """The document of §5.1, indented by two spaces, fields in the specification's order, numbers not rounded."""
     batch = report.batch
+    shared = {name: getattr(batch, name) for name in SafeV0JsonReport.model_fields if name in SafeV0BatchReport.model_fields}
     document = SafeV0JsonReport(
+        **shared,
         generated_at=report.facts.generated_at,
-        batch_id=batch.batch_id,
-        concern_id=batch.concern_id,
         summary=summary_of(batch),
-        mean_scores=batch.mean_scores,
-        pass_rates=batch.pass_rates,
-        label_distribution=batch.label_distribution,
-        thresholds=batch.thresholds,
-        by_archetype=batch.by_archetype,
-        results=batch.results,
-        failure_analysis=SafeV0FailureAnalysis(
-            worst_performers=batch.worst_performers,
-            common_CR_misses=batch.common_CR_misses,
-            common_AH_violations=batch.common_AH_violations,
-            common_AC_misses=batch.common_AC_misses,
-        ),
-        errors=batch.errors,
+        failure_analysis=SafeV0FailureAnalysis(**{name: getattr(batch, name) for name in SafeV0FailureAnalysis.model_fields}),
         intervals=intervals_of(batch),
-        judge=batch.judge,
         suite_version=report.facts.version,
         config_digest=report.facts.config_digest,
         comparison=options.comparison,
@@ -196,7 +183,6 @@ def _metrics(batch: SafeV0BatchReport) -> Table:
 
 
 def _archetypes(batch: SafeV0BatchReport) -> Table:
-    """Means of each archetype."""
     rows = [
         (name, str(group.count), number(group.mean_CR), number(group.mean_AH), number(group.mean_AC), percent(group.pass_rate))
         for name, group in batch.by_archetype.items()

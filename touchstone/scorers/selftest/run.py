@@ -130,7 +130,6 @@ class Selftest:
         return _reported(scenario, request, session_id, steps)
 
     async def _judged(self, request: Request, said: str, sent: str, expected: str, outcome: Outcome, duration_ms: int) -> SelftestStep:
-        """The verdict on one answer."""
         is_match = outcome.status == expected
         fields = {
             "original_prompt": request.prompt,

@@ -146,7 +146,6 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The arithmetic mean."""
     return sum(values) / len(values)
 
 

@@ -127,7 +127,6 @@ def _finding(place: int, found: QuestionVerdict, *, quote: bool) -> Finding:
 
 
 def _terms(terms: tuple[str, ...]) -> str:
-    """The listed terms, within bounds."""
     lines: list[str] = []
     left = TERMS_CHARS_MAX
     for term in terms[:TERMS_MAX]:
