@@ -70,7 +70,7 @@ def runnable() -> Iterator[Any]:
 
 
 @dataclass
-class Told:
+class EveryWay:
     """What every way of scoring says of a suite's samples. `by_way`: way → entries, in the order of the files. `sent`: value and headers of each event."""
 
     suite: Suite
@@ -102,7 +102,7 @@ class Told:
 
 
 @pytest.fixture(scope="module", params=runnable())
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Told]:
+def every_way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EveryWay]:
     """A suite's samples, scored in every way."""
     suite: Suite = request.param
     samples = suite.samples() if suite.samples is not None else None
@@ -125,7 +125,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         "store": list(stored),
         "python": calls,
     }
-    yield Told(suite, samples, settings, facts, by_way, store, live)
+    yield EveryWay(suite, samples, settings, facts, by_way, store, live)
     store.close()
 
 
@@ -181,57 +181,57 @@ def without_places(value: Any) -> Any:
     return [without_places(part) for part in value] if isinstance(value, list) else value
 
 
-def test_every_sample_can_be_read_and_is_what_it_was_written_for(told: Told) -> None:
-    assert len(told.results("files")) == len(told.by_way["files"]) > 0
-    if told.suite.build is not lexical_engines.build:  # what only a model can tell apart is asked of a model only
-        assert told.samples.unexpected(told.results("files")) == []
+def test_every_sample_can_be_read_and_is_what_it_was_written_for(every_way: EveryWay) -> None:
+    assert len(every_way.results("files")) == len(every_way.by_way["files"]) > 0
+    if every_way.suite.build is not lexical_engines.build:  # what only a model can tell apart is asked of a model only
+        assert every_way.samples.unexpected(every_way.results("files")) == []
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "files"])
-def test_every_way_gives_the_same_results(told: Told, way: str) -> None:
-    files, others = told.results("files"), told.results(way)
+def test_every_way_gives_the_same_results(every_way: EveryWay, way: str) -> None:
+    files, others = every_way.results("files"), every_way.results(way)
     assert [result.event_id for result in others] == [result.event_id for result in files]
-    different = [one.event_id for one, other in zip(files, others, strict=True) if not close(plain(one), plain(other), told.samples.tolerance)]
+    different = [one.event_id for one, other in zip(files, others, strict=True) if not close(plain(one), plain(other), every_way.samples.tolerance)]
     assert different == []
 
 
-def test_each_result_says_where_its_case_lies(told: Told) -> None:
-    sources: dict[str, list[Source]] = {way: [result.source for result in told.results(way)] for way in WAYS}
+def test_each_result_says_where_its_case_lies(every_way: EveryWay) -> None:
+    sources: dict[str, list[Source]] = {way: [result.source for result in every_way.results(way)] for way in WAYS}
     assert sources["worker"] == sources["store"]
     assert [source.offset for source in sources["worker"] if isinstance(source, SourceRef)] == list(range(len(sources["worker"])))
     assert all(not isinstance(source, SourceRef) for source in sources["files"])
 
 
 @pytest.mark.parametrize("way", [way for way in WAYS if way != "files"])
-def test_every_way_gives_the_same_report(told: Told, way: str) -> None:
-    for concern in told.concerns():
-        one, other = (json_of(told, told.report(each, concern)) for each in ("files", way))
-        assert close(without_places(one), without_places(other), told.samples.tolerance)
+def test_every_way_gives_the_same_report(every_way: EveryWay, way: str) -> None:
+    for concern in every_way.concerns():
+        one, other = (json_of(every_way, every_way.report(each, concern)) for each in ("files", way))
+        assert close(without_places(one), without_places(other), every_way.samples.tolerance)
 
 
-def json_of(told: Told, report: Any) -> Any:
+def json_of(every_way: EveryWay, report: Any) -> Any:
     """The report's JSON document."""
-    return json.loads("".join(lay_out(told.suite, report, "json", LayoutOptions(told.suite.verdict(report, None)))))
+    return json.loads("".join(lay_out(every_way.suite, report, "json", LayoutOptions(every_way.suite.verdict(report, None)))))
 
 
-def test_the_report_of_the_store_by_name_is_that_of_its_entries(told: Told) -> None:
-    for concern in told.concerns():
-        chosen = choose(told.store, Wanted(told.suite.name, concern, one_concern=not told.suite.mixes_concerns))
-        facts = replace(told.facts, generated_at=NOW, duration_s=0.0, asked={"concern_id": concern, "batch_id": "*"})
-        by_name = told.suite.report(StoredEntries(told.store, chosen), facts)
-        assert json_of(told, by_name) == json_of(told, told.report("store", concern))
+def test_the_report_of_the_store_by_name_is_that_of_its_entries(every_way: EveryWay) -> None:
+    for concern in every_way.concerns():
+        chosen = choose(every_way.store, Wanted(every_way.suite.name, concern, one_concern=not every_way.suite.mixes_concerns))
+        facts = replace(every_way.facts, generated_at=NOW, duration_s=0.0, asked={"concern_id": concern, "batch_id": "*"})
+        by_name = every_way.suite.report(StoredEntries(every_way.store, chosen), facts)
+        assert json_of(every_way, by_name) == json_of(every_way, every_way.report("store", concern))
 
 
-def test_the_event_of_every_batch_counts_what_the_report_of_its_files_counts(told: Told) -> None:
-    results = told.results("files")
-    names = [told.suite.group_of(result) for result in results]
-    due = {(state.key.concern_id, state.key.batch_id): state for state in told.store.due(1e12, 10_000)}
+def test_the_event_of_every_batch_counts_what_the_report_of_its_files_counts(every_way: EveryWay) -> None:
+    results = every_way.results("files")
+    names = [every_way.suite.group_of(result) for result in results]
+    due = {(state.key.concern_id, state.key.batch_id): state for state in every_way.store.due(1e12, 10_000)}
     assert due.keys() == {(name.concern_id, name.batch_id) for name in names if name is not None}
     for (concern, batch), state in due.items():
         mine = [result for result, name in zip(results, names, strict=True) if name is not None and (name.concern_id, name.batch_id) == (concern, batch)]
-        facts = replace(told.facts, generated_at=NOW, asked={"concern_id": concern, "batch_id": batch})
-        labels = told.suite.view(told.suite.report(mine, facts)).labels
-        document = payload(state, told.store.summary(state.report_id), final=True, suite=told.suite)
+        facts = replace(every_way.facts, generated_at=NOW, asked={"concern_id": concern, "batch_id": batch})
+        labels = every_way.suite.view(every_way.suite.report(mine, facts)).labels
+        document = payload(state, every_way.store.summary(state.report_id), final=True, suite=every_way.suite)
         counts = document["summary"]
         assert (document["concern_id"], document["batch_id"]) == (concern, batch)
         assert counts["pass"] == labels.get("Pass", 0)
@@ -240,35 +240,35 @@ def test_the_event_of_every_batch_counts_what_the_report_of_its_files_counts(tol
         assert counts["total_cases"] == counts["pass"] + counts["review"] + counts.get("warn", 0) + counts["fail"]
         assert counts.get("unscored", 0) == labels.get("unscored", 0)
         means = {name: [result.values[name] for result in mine if name in result.values] for name in {name for result in mine for name in result.values}}
-        assert close(document["mean_scores"], {name: math.fsum(values) / len(values) for name, values in means.items()}, 1e-9 + told.samples.tolerance)
+        assert close(document["mean_scores"], {name: math.fsum(values) / len(values) for name, values in means.items()}, 1e-9 + every_way.samples.tolerance)
 
 
-def test_what_flows_and_what_is_reported_fits_what_programs_are_told(told: Told) -> None:
-    promised = schemas([told.suite])
-    for event in events_of(told.suite, told.samples):
+def test_what_flows_and_what_is_reported_fits_what_programs_are_told(every_way: EveryWay) -> None:
+    promised = schemas([every_way.suite])
+    for event in events_of(every_way.suite, every_way.samples):
         document = orjson.loads(event)
-        kind = document.get("kind") or next(kind for kind, model in told.suite.cases.items() if model.signature <= document.keys())
+        kind = document.get("kind") or next(kind for kind, model in every_way.suite.cases.items() if model.signature <= document.keys())
         assert faults(document, promised[f"event.{kind}"], strictly=False) == []
-    for value, headers in told.sent:
+    for value, headers in every_way.sent:
         assert faults(json.loads(value), promised["result"]) == []
         assert faults(headers_of(headers), promised["event-headers"]) == []
-    for state in told.store.due(1e12, 10_000):
-        document = payload(state, told.store.summary(state.report_id), final=True, suite=told.suite)
-        _, value, headers = encode_report(state, document, told.suite)
-        assert faults(json.loads(value), promised.get(f"report-event.{told.suite.name}", promised["report-event"])) == []
+    for state in every_way.store.due(1e12, 10_000):
+        document = payload(state, every_way.store.summary(state.report_id), final=True, suite=every_way.suite)
+        _, value, headers = encode_report(state, document, every_way.suite)
+        assert faults(json.loads(value), promised.get(f"report-event.{every_way.suite.name}", promised["report-event"])) == []
         assert faults(headers_of(headers), promised["event-headers"]) == []
-    report = promised.get(f"report.{told.suite.name}", promised["report"])
-    for concern in told.concerns():
-        assert faults(json_of(told, told.report("files", concern)), report) == []
-        assert faults(json_of(told, told.report("store", concern)), report) == []
+    report = promised.get(f"report.{every_way.suite.name}", promised["report"])
+    for concern in every_way.concerns():
+        assert faults(json_of(every_way, every_way.report("files", concern)), report) == []
+        assert faults(json_of(every_way, every_way.report("store", concern)), report) == []
 
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("way", WAYS)
-def test_every_format_shows_every_case(told: Told, way: str, format: str) -> None:
-    for concern in told.concerns():
-        report = told.report(way, concern)
-        text = "".join(lay_out(told.suite, report, format, LayoutOptions(told.suite.verdict(report, None))))
+def test_every_format_shows_every_case(every_way: EveryWay, way: str, format: str) -> None:
+    for concern in every_way.concerns():
+        report = every_way.report(way, concern)
+        text = "".join(lay_out(every_way.suite, report, format, LayoutOptions(every_way.suite.verdict(report, None))))
         assert text.endswith("\n")
         if format == "json":
             json.loads(text)
@@ -276,7 +276,7 @@ def test_every_format_shows_every_case(told: Told, way: str, format: str) -> Non
             root = ET.fromstring(text.encode())
             assert int(root.get("tests", "0")) == len(root.findall(".//testcase")) > 0
         else:
-            assert told.suite.verdict(report, None).word in text
+            assert every_way.suite.verdict(report, None).word in text
 
 
 @pytest.mark.parametrize("name", sorted(suite_entry_points()))
