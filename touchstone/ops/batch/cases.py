@@ -87,7 +87,7 @@ def _completed_by(complete: Callable[[dict[str, Any], Place], dict[str, Any]], r
 
 
 def _correlate(record: dict[str, Any], model: type[Case]) -> None:
-    """Let a record of a kind without batches keep the batch that its file gives it in what it is correlated with, where it changes no id."""
+    """For kinds without batches of their own: move the batch that the file gives into `correlation`, where it changes no id."""
     named = {key: record[key] for key in ("concern_id", "batch_id") if key not in model.model_fields and isinstance(record.get(key), str)}
     if named:
         for key in named:

@@ -143,7 +143,7 @@ class Outgoings:
             yield encode_event(self._where(source, place), self._topic(record), record, envelope=self._way.envelope, keyed=self._way.keyed)
 
     def _entries(self) -> Iterator[tuple[Source, tuple[FileRef, dict[str, Any]] | Problem]]:
-        """What the files hold, with its place: events of any kind."""
+        """The events of the files, of any kind, each with its place."""
         for source in self._sources:
             try:
                 with opened(source) as stream:

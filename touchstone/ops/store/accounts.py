@@ -45,7 +45,7 @@ def add_outcomes(connection: Connection, account: AccountKey, claims: Iterable[I
 
 
 def _chunks(intervals: Sequence[Interval]) -> Iterator[Sequence[Interval]]:
-    """As few pages as may be, all about equally full, so that the next offset in any of them does not split it at once."""
+    """As few pages as possible, about equally full, so that the next offset in any of them does not split it at once."""
     pages_count = math.ceil(len(intervals) / PAGE_INTERVALS_MAX)
     length = math.ceil(len(intervals) / pages_count)
     for index in range(0, len(intervals), length):

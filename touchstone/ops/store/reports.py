@@ -83,7 +83,7 @@ def choose(store: ResultStore, wanted: Wanted) -> Chosen:
         for key, scored_at in groups
         if fnmatchcase(key.batch_id, pattern) and wanted.suite_version in {None, key.suite_version} and wanted.config_digest in {None, key.config_digest}
     ]
-    # Where the batch says which concern is meant, nobody need name it.
+    # If the batch has only one concern, it need not be named.
     concerns = sorted({key.concern_id for key, _ in fitting or groups})
     concern = wanted.concern or (concerns[0] if len(concerns) == 1 else None)
     if concern is None and wanted.one_concern and (fitting or not groups):
@@ -133,7 +133,7 @@ def _choose_all(store: ResultStore, wanted: Wanted) -> Chosen:
 
 
 def conditions(chosen: Chosen) -> Sequence[ColumnElement[bool]]:
-    """What the rows of the chosen results fulfil."""
+    """The conditions that select the rows of the chosen results."""
     found = [results.c.suite == chosen.suite, results.c.suite_version == chosen.suite_version, results.c.config_digest == chosen.config_digest]
     if chosen.keys is not None:
         ids = [key.report_id for key in chosen.keys]

@@ -1,6 +1,6 @@
 """A suite's stored results over time: its last batches, or spans of time, one point each.
 
-A batch's results are read as they come; in memory are, of one batch or of all spans, eight bytes for every listed value, as for the report itself.
+Results are read one at a time. Memory: eight bytes for each listed value of one batch, or of all spans, as for the report itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from touchstone.scorers.reporting.view import Column
 from touchstone.scorers.suite import Suite
 from touchstone.streams.account.projection import BatchKey
 
-#: Batches of a trend, and cases of all of them together: of larger ones it shows fewer.
+#: Most batches of a trend, and most cases of all of them together; with larger batches it shows fewer.
 BATCHES_MAX: Final = 20
 CASES_MAX: Final = 1_000_000
 #: Spans of a trend: at most so many, and no trend of fewer than the least.
@@ -33,7 +33,7 @@ SPANS_MAX, SPANS_MIN = 40, 5
 _MINUTE: Final = 60_000_000
 _DAY: Final = 24 * 60 * _MINUTE
 _UNITS: Final = (("minute", _MINUTE), ("hour", 60 * _MINUTE), ("day", _DAY), ("week", 7 * _DAY))
-#: Lengths of a span, of a unit each. Weeks are doubled on.
+#: Lengths of a span, of a unit each. Beyond a week: powers of two of it.
 _STEPS: Final = {"minute": (1, 2, 5, 10, 15, 30), "hour": (1, 2, 3, 6, 12), "day": (1, 2), "week": tuple(2**power for power in range(16))}
 _ROWS_PER_FETCH: Final = 5_000
 
@@ -66,7 +66,7 @@ class _Tally:
 
 
 def trend_of(store: ResultStore, suite: Suite, chosen: Chosen) -> Trend | None:
-    """How the suite went over time: the last batches of the concern, if there are several; else the chosen results in spans of time.
+    """The suite's results over time: the last batches of the concern, if there are several; else the chosen results in spans of time.
 
     None if there are too few points. Batches of other versions and configurations are points too, and say so.
     """

@@ -15,7 +15,7 @@ _LOOKUP_IDS_MAX = 500
 
 
 @dataclass(slots=True)
-class _Known:
+class _Stored:
     """A result id as it is in the table, or will be after this transaction. `row`: the row to write as a whole."""
 
     source: Position
@@ -30,7 +30,7 @@ class _Known:
 class _Writes:
     """The writes of one transaction."""
 
-    known: dict[str, _Known]
+    known: dict[str, _Stored]
     repeats: set[tuple[ResultRow, Position]] = field(default_factory=set)
     changed: set[BatchKey] = field(default_factory=set)
     new: int = 0
@@ -52,9 +52,9 @@ def write_results(connection: Connection, rows: Sequence[ResultRow]) -> tuple[Ap
     return Applied(writes.new, writes.replaced, writes.repeated, writes.replays), writes.changed
 
 
-def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Known]:
-    """Those of the ids that are in the table."""
-    known: dict[str, _Known] = {}
+def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Stored]:
+    """The stored results among these ids."""
+    known: dict[str, _Stored] = {}
     names = ("result_id", "source_topic", "source_partition", "source_offset", "content")
     grouped = ("report_id", "suite", "suite_version", "config_digest", "concern_id", "batch_id")
     query = select(*(results.c[name] for name in (*names, *grouped)))
@@ -66,15 +66,15 @@ def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Known]:
     ordered = sorted(ids)
     for index in range(0, len(ordered), _LOOKUP_IDS_MAX):
         for row in connection.execute(query, {"ids": ordered[index : index + _LOOKUP_IDS_MAX]}):
-            known[row.result_id] = _Known(source_of(row), row.content, batch_of(row))
+            known[row.result_id] = _Stored(source_of(row), row.content, batch_of(row))
     return known
 
 
 def _decide(row: ResultRow, writes: _Writes) -> None:
-    """Decide one result by what is known of its id."""
+    """Decide what to write for one result."""
     known = writes.known.get(row.result_id)
     if known is None:
-        writes.known[row.result_id] = _Known(row.source, row.content, row.batch, row, in_table=False)
+        writes.known[row.result_id] = _Stored(row.source, row.content, row.batch, row, in_table=False)
         writes.new += 1
         _mark(writes, row.batch)
     elif row.source == known.source:

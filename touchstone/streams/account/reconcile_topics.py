@@ -192,7 +192,7 @@ async def _present(consumer: AIOKafkaConsumer, part: TopicPartition, candidates:
 
 
 async def _waiting(consumer: AIOKafkaConsumer, facts: PartitionFacts) -> int | None:
-    """Records from the committed offset on, where few enough offsets are left to look.
+    """Records from the committed offset on, if few enough offsets are left to look up.
 
     The last offset of a transactional producer is a marker that is never consumed; it is not an event in flight.
     """

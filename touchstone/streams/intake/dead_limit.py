@@ -7,7 +7,7 @@ from touchstone.schemas.settings.house import WorkerSettings
 
 
 class DeadLimit:
-    """Counts the latest records and the dead ones among them. Reached once, it stays reached: a person has to look.
+    """Counts the latest records and the dead ones among them. Once reached, it stays reached: a person has to look.
 
     The window slides by slices: it holds at least `dead_window_records` records as soon as so many were seen.
     """

@@ -50,9 +50,9 @@ def running_suite(name: str, settings: Settings) -> tuple[RunningSuite, tuple[st
 
 
 def paced(suite: Suite, settings: Settings) -> Settings:
-    """The settings with the window that the suite asks for, where neither file, environment nor command line sets one.
+    """The settings with the window that the suite asks for, unless file, environment or command line sets one.
 
-    A case that takes seconds must not wait behind thousands: at a shutdown what is in flight is finished or replayed. Raises `ConfigError`.
+    A case that takes seconds must not wait behind thousands: at a shutdown, cases in flight are finished or replayed. Raises `ConfigError`.
     """
     wanted = suite.window_with(suite_settings(suite)) if suite.judged is not None else suite.window_cases
     given = settings.worker.model_fields_set

@@ -89,7 +89,7 @@ class Watchdog:
             self._down = code
             log.warning("broker_down", bootstrap=job.settings.kafka.bootstrap_servers, code=code)
         job.metrics.lag({})
-        self._tell(False)
+        self._publish(False)
 
     def _answered(self) -> None:
         """The cluster has answered a whole round."""
@@ -98,9 +98,9 @@ class Watchdog:
             log.info("broker_up", seconds=round(now - self._answered_at, 1))
             self._down = ""
         self._answered_at = now
-        self._tell(True)
+        self._publish(True)
 
-    def _tell(self, up: bool) -> None:
+    def _publish(self, up: bool) -> None:
         """Update the metrics and call `on_broker`."""
         self._job.metrics.gauge("broker_up", up)
         if self._on_broker is not None:
@@ -110,7 +110,7 @@ class Watchdog:
         """Next offset to settle of each partition: what this process has settled, else where it began."""
         job, known = self._job, self._began
         if self._joined_at != job.joined_at:
-            # A partition that stays through a rebalance begins anew, at what was committed until then.
+            # A partition that stays through a rebalance starts again from what was committed until then.
             self._joined_at = job.joined_at
             known.clear()
         for tp in [tp for tp in known if tp not in partitions]:
@@ -125,7 +125,7 @@ class Watchdog:
         return {tp: job.positions.get((tp.topic, tp.partition), known[tp]) for tp in partitions}
 
     async def _owe(self, consumer: AIOKafkaConsumer, quiet: list[TopicPartition]) -> None:
-        """Have offsets committed again that are settled and not committed.
+        """Request another commit of offsets that are settled and not committed.
 
         A commit may fail without an error, and an abandoned one may arrive after a later one and set the offset back.
         Where more events come the next commit corrects that, so only quiet partitions are checked.
@@ -166,7 +166,7 @@ class Watchdog:
         if job.unassigned_since is not None or not job.assigned:
             async with asyncio.timeout(answer_s):
                 await consumer.topics()  # asks the broker, so that its outage is not mistaken for a stall of this worker
-            # A runner that was refused and joins anew is not lost: a new process could do no more than that.
+            # A runner that was refused and joins again is not lost: a new process could do no more.
             if job.unassigned_since is not None and now - max(job.unassigned_since, job.joining_since) > job.settings.worker.rebalance_max_s:
                 log.error("out_of_group", seconds=round(now - job.unassigned_since), **self._state(now))
                 raise Stalled

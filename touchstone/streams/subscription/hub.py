@@ -135,7 +135,7 @@ class Hub:
     def online(self) -> None:
         """Events come."""
         if self.fault is not None and self.live.is_set():
-            self._tell(Beat(note="kafka is back"))
+            self._notify(Beat(note="kafka is back"))
         self.fault = None
         self.counts.broker(up=True)
         self.live.set()
@@ -143,7 +143,7 @@ class Hub:
     def offline(self, why: str) -> None:
         """No events come, for the time being."""
         if self.fault is None:
-            self._tell(Beat(note="kafka is away"))
+            self._notify(Beat(note="kafka is away"))
             self.fault_since = time.time()
         self.fault = why
         self.counts.broker(up=False)
@@ -195,7 +195,7 @@ class Hub:
     def _everyone(self) -> list[Watcher]:
         return [watcher for watchers in self._channels.values() for watcher in watchers]
 
-    def _tell(self, item: Item) -> None:
+    def _notify(self, item: Item) -> None:
         for watcher in self._everyone():
             watcher.add_notice(item)
 

@@ -33,7 +33,7 @@ class Window:
         self._bytes = 0
         self.first = 0
         self.next = 0
-        #: Whether there were events before the first one: the log's own beginning may be later than what was asked for.
+        #: True if there were events before the first one: the log's own beginning may be later than what was asked for.
         self.is_cut = any(self.start.values())
         self.results: dict[str, Seen] = {}
         self.batches: OrderedDict[str, deque[Seen]] = OrderedDict()

@@ -26,7 +26,7 @@ FIELDS = frozenset(
 )  # fmt: skip
 #: Where a library's text takes an argument.
 _PLACEHOLDER = re.compile(r"%(?:(%)|(?:\([^)]*\))?[#0\- +]*[0-9*]*(?:\.[0-9*]+)?[a-zA-Z])")
-#: A client that retries by itself calls an error what a normal start gives, as a coordinator that is not there yet; Touchstone itself logs what lasts.
+#: Clients that retry by themselves log errors during a normal start (the coordinator is not there yet); Touchstone logs what lasts.
 _RETRIES = "aiokafka"
 #: Seconds during which a library's repeated line is written once.
 REPEAT_S = 60.0

@@ -8,7 +8,7 @@ Say = Callable[[str], None]
 
 
 class Absence:
-    """Whether a broker is away. `gone` and `back` may be called as often as it is seen so; each change is one line."""
+    """Tracks whether a broker is away. `gone` and `back` may be called at every look; each change is one line."""
 
     def __init__(self, say: Say | None, *, when_gone: str, when_back: str) -> None:
         self._say = say
@@ -25,14 +25,14 @@ class Absence:
         """Note that it does not answer."""
         if self._since is None:
             self._since = time.monotonic()
-            self._tell(self._when_gone)
+            self._show(self._when_gone)
 
     def back(self) -> None:
         """Note that it has answered."""
         if self._since is not None:
             self._since = None
-            self._tell(self._when_back)
+            self._show(self._when_back)
 
-    def _tell(self, line: str) -> None:
+    def _show(self, line: str) -> None:
         if self._say is not None:
             self._say(line)

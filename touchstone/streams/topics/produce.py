@@ -1,7 +1,7 @@
 """Sending events: an idempotent producer that reports a record as sent once the broker has acknowledged it.
 
 It waits for a broker that goes away, within a bound. The producer keeps what it could not deliver and delivers it once
-when the broker is back; only where the broker has forgotten the producer is what was under way sent anew, possibly twice.
+when the broker is back; only where the broker has forgotten the producer is what was under way sent again, possibly twice.
 """
 
 import asyncio
@@ -199,7 +199,7 @@ class _Line:
         self._under_way.append((record, await self._send(record)))
 
     async def settle(self) -> None:
-        """Wait until everything under way is acknowledged; what failed is sent anew. Raises `ConfigError` for what is refused."""
+        """Wait until everything under way is acknowledged; failed records are sent again. Raises `ConfigError` for what is refused."""
         while self._under_way:
             lost = await self._lost()
             if not lost:
@@ -259,7 +259,7 @@ class _Line:
             return future
 
     def _ended(self, future: "asyncio.Future[Any]") -> None:
-        """Count an acknowledgement, or note that something has to be sent anew."""
+        """Count an acknowledgement, or note that something has to be sent again."""
         self._unanswered.discard(future)
         if future.cancelled() or future.exception() is not None:
             self._failed = True
