@@ -53,7 +53,7 @@ class Documents:
 
     async def _summary(self, request: Request, grant: Grant) -> Response:
         query = request.query_params
-        chosen = read_filter(query, grant, known=frozenset({"minutes"}))
+        chosen = read_filter(query, grant, further=frozenset({"minutes"}))
         minutes = number(query, "minutes", default=MINUTES, least=1, most=MINUTES_MAX)
         key = (chosen, minutes)
         async with self._summing:
@@ -104,7 +104,7 @@ class Documents:
 
     async def _results(self, request: Request, grant: Grant) -> Response:
         query = request.query_params
-        chosen = read_filter(query, grant, known=frozenset({"limit", "minutes"}))
+        chosen = read_filter(query, grant, further=frozenset({"limit", "minutes"}))
         limit = number(query, "limit", default=LIMIT, least=1, most=LIMIT_MAX)
         minutes = number(query, "minutes", default=HOUR, least=1, most=MINUTES_MAX)
         found = self._hub.window.current(self._clock() * 1000 - minutes * MINUTE_MS, chosen.admits)
@@ -116,7 +116,7 @@ class Documents:
         return Json(found) if found is not None else _missing("result")
 
     async def _batches(self, request: Request, grant: Grant) -> Response:
-        chosen = read_filter(request.query_params, grant, known=frozenset({"limit"}))
+        chosen = read_filter(request.query_params, grant, further=frozenset({"limit"}))
         limit = number(request.query_params, "limit", default=LIMIT, least=1, most=LIMIT_MAX)
         return Json({"batches": results.batches(self._hub.window, chosen, limit)})
 

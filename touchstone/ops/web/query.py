@@ -24,11 +24,11 @@ class BadRequest(Exception):
     """A parameter that cannot be read. The message is one line for people."""
 
 
-def read_filter(query: QueryParams, grant: Grant, *, known: frozenset[str]) -> Filter:
-    """The filter of a request. `known`: further parameters that it may have. Raises `BadRequest` for unknown ones, instead of ignoring them."""
+def read_filter(query: QueryParams, grant: Grant, *, further: frozenset[str]) -> Filter:
+    """The filter of a request. `further`: other parameters that it may have. Raises `BadRequest` for unknown ones, instead of ignoring them."""
     for name in query:
-        if name not in FILTERS and name not in known:
-            raise BadRequest(f"no parameter {name[:40]!r} here; there are {', '.join(sorted(known | FILTERS.keys()))}")
+        if name not in FILTERS and name not in further:
+            raise BadRequest(f"no parameter {name[:40]!r} here; there are {', '.join(sorted(further | FILTERS.keys()))}")
     chosen: dict[str, Any] = {field: _names(query, name) for name, field in FILTERS.items()}
     labels = {name: _LABELS.get(name.lower()) for name in chosen["labels"]}
     if None in labels.values():
@@ -39,7 +39,7 @@ def read_filter(query: QueryParams, grant: Grant, *, known: frozenset[str]) -> F
 
 def read_wish(query: QueryParams, last_event_id: str | None, grant: Grant) -> Wish:
     """What the request of a stream asks for. A browser that reconnects names its last event, which wins over `since` and `snapshot`."""
-    chosen = read_filter(query, grant, known=frozenset({"since", "snapshot", "ticket"}))
+    chosen = read_filter(query, grant, further=frozenset({"since", "snapshot", "ticket"}))
     snapshot = number(query, "snapshot", default=0, least=0, most=LIMIT_MAX)
     if last_event_id:
         positions = read_positions(last_event_id)

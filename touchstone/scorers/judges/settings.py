@@ -42,28 +42,30 @@ class Price(Section):
 class JudgeSettings(Section):
     """One model behind an OpenAI-compatible server."""
 
-    enabled: bool = Field(True, description="false: nobody is asked, and what the judge would say is missing")
+    enabled: bool = Field(True, description="false: no judge is asked, and its part is missing from results")
     base_url: str = Field(OPENAI_URL, min_length=8, max_length=2_000, description="of any OpenAI-compatible server, with its path: https://host/v1")
-    api_key: SecretStr | None = Field(None, description="a server on this machine may do without")
+    api_key: SecretStr | None = Field(None, description="servers on this machine may need none")
     insecure_http: bool = Field(False, description="send the key over plain http to another machine")
     model: str = Field("gpt-4o-mini", min_length=1, max_length=200, description="name a snapshot where the server has them: scores change with the model")
     temperature: Annotated[Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] | None, BeforeValidator(_or_none)] = Field(
         0.0, description="none: not sent, for models that refuse it"
     )
     seed: Annotated[Annotated[int, Field(ge=0, le=2**31 - 1)] | None, BeforeValidator(_or_none)] = Field(
-        None, description="sent where set; not every server heeds it"
+        None, description="sent if set; some servers ignore it"
     )
-    max_tokens: Annotated[int, Field(ge=16, le=200_000)] = Field(2_000, description="of an answer, reasoning included; it counts towards the budget beforehand")
+    max_tokens: Annotated[int, Field(ge=16, le=200_000)] = Field(2_000, description="of an answer, including reasoning; reserved from the budget beforehand")
     context_tokens: Annotated[int, Field(ge=512, le=10_000_000)] = Field(128_000, description="a longer prompt is too_long, by estimate, and not sent")
     prompt_chars_max: Annotated[int, Field(ge=1_000, le=10_000_000)] = Field(200_000, description="a longer prompt is too_long, and not sent")
-    structured: Literal["auto", "json_schema", "tools", "text"] = Field("auto", description="how an answer's form is asked for; auto: what the server can")
+    structured: Literal["auto", "json_schema", "tools", "text"] = Field(
+        "auto", description="how the form of an answer is asked for; auto: the strictest way that works"
+    )
     connect_timeout_s: Seconds = 10
     timeout_s: Seconds = Field(60, description="one request, from its start to the end of its answer")
     deadline_s: Seconds = Field(180, description="one case, with all waiting and all requests")
     attempts_max: Annotated[int, Field(ge=1, le=100)] = Field(4, description="requests in a row before the server counts as down and cases ask in turn")
     retry_backoff_min_s: Annotated[float, Field(ge=0.001, le=60)] = 0.5
     retry_backoff_max_s: Annotated[float, Field(ge=0.001, le=600)] = 20.0
-    retry_after_max_s: Annotated[float, Field(ge=0, le=3_600)] = Field(120, description="the most that a server's Retry-After is believed")
+    retry_after_max_s: Annotated[float, Field(ge=0, le=3_600)] = Field(120, description="a longer Retry-After of the server counts as this")
     concurrency: Annotated[int, Field(ge=1, le=10_000)] = Field(20, description="requests in flight, per process; a 429 halves it for a while")
     requests_per_minute: Rate = Field(0, description="per process, never more in any minute; 0: no limit")
     tokens_per_minute: Rate = Field(0, description="the same for tokens, by estimate: prompt and max_tokens; 0: no limit")
@@ -75,7 +77,7 @@ class JudgeSettings(Section):
     price: Price | None = Field(None, description="of the model; wins over prices")
     prices: dict[str, Price] = Field(default_factory=dict, max_length=1_000, description="model → price")
     cache: str = Field("memory", min_length=1, max_length=4_000, description="of verdicts: off, memory, or a file, which may hold text of cases (mode 0600)")
-    cache_items: Annotated[int, Field(ge=1, le=10_000_000)] = Field(10_000, description="verdicts kept; the least recently used gives way")
+    cache_items: Annotated[int, Field(ge=1, le=10_000_000)] = Field(10_000, description="verdicts kept; the least recently used is dropped first")
 
     @field_validator("base_url")
     @classmethod
@@ -154,9 +156,9 @@ def judge_names() -> frozenset[str]:
 
 def check_names(env: Mapping[str, str]) -> None:
     """Raise `ConfigError` for an unknown variable `TOUCHSTONE_JUDGE_…`. No suite would notice it, because each knows only its own prefix."""
-    known = variables(JudgeSettings, PREFIX)
+    shared = variables(JudgeSettings, PREFIX)
     own = {name: value for name, value in env.items() if name.startswith(PREFIX) and name not in judge_names()}
-    for _ in environment(own, JudgeSettings, known, PREFIX):
+    for _ in environment(own, JudgeSettings, shared, PREFIX):
         pass
 
 

@@ -60,10 +60,10 @@ function spread(value) {
   const peak = Math.max(1, ...value.bins);
   const width = 100 / value.bins.length;
   const median = value.quantiles.p50;
-  const said = `${value.heading}, ${direction}: ${counted(value.count, "value")}, mean ${figure(value.mean, value.places)}, median ${figure(median, value.places)}, ` +
+  const description = `${value.heading}, ${direction}: ${counted(value.count, "value")}, mean ${figure(value.mean, value.places)}, median ${figure(median, value.places)}, ` +
     `middle half ${figure(value.quantiles.p25, value.places)} to ${figure(value.quantiles.p75, value.places)}`;
-  const drawing = s("svg", {role: "img", class: "spread", "aria-label": said}, s("title"));
-  drawing.firstChild.textContent = said;
+  const drawing = s("svg", {role: "img", class: "spread", "aria-label": description}, s("title"));
+  drawing.firstChild.textContent = description;
   value.bins.forEach((count, place) => {
     const height = count ? Math.max(4, (count / peak) * 100) : 0;
     if (height) drawing.append(s("rect", {x: `${place * width + width * 0.08}%`, y: `${100 - height}%`, width: `${width * 0.84}%`, height: `${height}%`}));
@@ -72,7 +72,7 @@ function spread(value) {
   const at = reach > 0 ? Math.min(100, Math.max(0, ((median - value.low) / reach) * 100)) : 0;
   drawing.append(s("line", {x1: `${at}%`, x2: `${at}%`, y1: 0, y2: "100%"}));
   const ends = (number) => String(Math.round(number * 1000) / 1000);
-  return h("figure.value", {title: said},
+  return h("figure.value", {title: description},
     h("figcaption", {}, h("span", {}, value.heading, arrow && h("span.rest", {"aria-hidden": "true"}, ` ${arrow}`)), h("b", {}, figure(value.mean, value.places))),
     drawing,
     h("div.axis", {"aria-hidden": "true"}, h("span", {}, ends(value.low)), h("span", {}, ends(value.high))));
@@ -108,9 +108,9 @@ function changeOf(before, now) {
   const low = difference - Math.hypot(now.share - now.low, before.high - before.share);
   const high = difference + Math.hypot(now.high - now.share, before.share - before.low);
   const points = (value) => `${Math.round(value * 100) > 0 ? "+" : ""}${Math.round(value * 100)}`.replace("-", "\u2212");
-  const said = `${points(difference)} points (95\u202f% interval ${points(low)} to ${points(high)})`;
-  if (low <= 0 && high >= 0) return {sign: "→", tone: "other", text: `${said}: no clear change`};
-  return difference > 0 ? {sign: "▲", tone: "pass", text: `${said}: better`} : {sign: "▼", tone: "fail", text: `${said}: worse`};
+  const description = `${points(difference)} points (95\u202f% interval ${points(low)} to ${points(high)})`;
+  if (low <= 0 && high >= 0) return {sign: "→", tone: "other", text: `${description}: no clear change`};
+  return difference > 0 ? {sign: "▲", tone: "pass", text: `${description}: better`} : {sign: "▼", tone: "fail", text: `${description}: worse`};
 }
 
 const spanWords = (rate) => `95\u202f% interval ${Math.round(rate.low * 100)}\u202f% to ${Math.round(rate.high * 100)}\u202f%`;
@@ -120,8 +120,8 @@ function rateLine(batches, current) {
   const last = batches.length - 1;
   const x = (place) => (place / last) * 100, y = (share) => 100 - share * 100;
   const line = (points) => points.map(([across, down]) => `${across.toFixed(2)},${down.toFixed(2)}`).join(" ");
-  const said = `Pass rates of ${batches.length} batches, the latest last: ${batches.map((batch) => `${batch.name} ${percent(batch.share)}`).join(", ")}`;
-  const drawing = s("svg", {role: "img", class: "rates", "aria-label": said});
+  const description = `Pass rates of ${batches.length} batches, the latest last: ${batches.map((batch) => `${batch.name} ${percent(batch.share)}`).join(", ")}`;
+  const drawing = s("svg", {role: "img", class: "rates", "aria-label": description});
   const inner = s("svg", {viewBox: "0 0 100 100", preserveAspectRatio: "none", width: "100%", height: "100%"});
   inner.append(
     s("polygon", {points: line([...batches.map((batch, place) => [x(place), y(batch.high)]), ...batches.map((batch, place) => [x(place), y(batch.low)]).reverse()])}),

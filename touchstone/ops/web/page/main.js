@@ -24,7 +24,7 @@ function showState(name, text = "") {
 }
 
 function drawState() {
-  if (session.asking !== null) return;
+  if (session.tokenAsked !== null) return;
   const now = Date.now();
   if (now > newsUntil) news = "";
   let name = state.connection;

@@ -5,7 +5,7 @@ const QUIET_MS = 60_000; // a stream that is silent for so long is dead; the ser
 const RETRY_MS_MAX = 15_000;
 const BUFFER_CHARS_MAX = 64_000_000;
 
-const session = {token: readToken(), asking: null, given: null};
+const session = {token: readToken(), tokenAsked: null, tokenGiven: null};
 
 function readToken() {
   try { return sessionStorage.getItem(TOKEN_KEY); } catch { return null; }
@@ -13,15 +13,15 @@ function readToken() {
 
 /** Show the form and wait for a token. All requests that wait share it. */
 function askToken(refused) {
-  if (session.asking === null) {
+  if (session.tokenAsked === null) {
     setText($("token-fault"), refused ? "This token is not accepted." : "");
     $("token").hidden = false;
     document.body.classList.add("locked");
     showState("token", "token needed");
     $("token-text").focus();
-    session.asking = new Promise((resolve) => { session.given = resolve; });
+    session.tokenAsked = new Promise((resolve) => { session.tokenGiven = resolve; });
   }
-  return session.asking;
+  return session.tokenAsked;
 }
 
 $("token").addEventListener("submit", (event) => {
@@ -36,9 +36,9 @@ $("token").addEventListener("submit", (event) => {
   $("token-text").value = "";
   $("token").hidden = true;
   document.body.classList.remove("locked");
-  const {given} = session;
-  session.asking = session.given = null;
-  given?.();
+  const {tokenGiven} = session;
+  session.tokenAsked = session.tokenGiven = null;
+  tokenGiven?.();
 });
 
 /** The response of the service. A token goes into a header, never into a URL. If one is needed, this waits for it. */

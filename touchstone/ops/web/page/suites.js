@@ -16,10 +16,10 @@ function trendOf(suite) {
   const [was, is] = [before.pass / before.scored, since.pass / since.scored];
   const pooled = (before.pass + since.pass) / (before.scored + since.scored);
   const error = Math.sqrt(pooled * (1 - pooled) * (1 / before.scored + 1 / since.scored));
-  const said = `${percent(is)} of ${grouped.format(since.scored)} in the second half of this period, ${percent(was)} of ${grouped.format(before.scored)} in the first`;
+  const description = `${percent(is)} of ${grouped.format(since.scored)} in the second half of this period, ${percent(was)} of ${grouped.format(before.scored)} in the first`;
   const points = Math.abs(Math.round((is - was) * 100));
-  if (Math.abs(is - was) <= 1.96 * error || points === 0) return {sign: "→", text: "steady", tone: "other", said};
-  return is > was ? {sign: "▲", text: `up ${counted(points, "point")}`, tone: "pass", said} : {sign: "▼", text: `down ${counted(points, "point")}`, tone: "fail", said};
+  if (Math.abs(is - was) <= 1.96 * error || points === 0) return {sign: "→", text: "steady", tone: "other", description};
+  return is > was ? {sign: "▲", text: `up ${counted(points, "point")}`, tone: "pass", description} : {sign: "▼", text: `down ${counted(points, "point")}`, tone: "fail", description};
 }
 
 /** A suite's card, empty. */
@@ -46,7 +46,7 @@ function updateSuite(card, suite) {
   const trend = trendOf(suite), shown = part(".trend");
   setText(shown, trend ? `${trend.sign} ${trend.text}` : "");
   shown.className = `trend tone-${trend?.tone ?? "other"}`;
-  shown.title = trend?.said ?? "";
+  shown.title = trend?.description ?? "";
   const facts = [counted(suite.total, "result"), `${rate(suite.per_second)} per second`, lagWords(suite.lag)];
   if (suite.last_result_at) facts.push(`last ${ago(suite.last_result_at, clockNow())}`);
   keep(part(".facts"), facts.filter(Boolean), (fact) => fact.replace(/[0-9.,]+/g, ""), () => h("span"), (node, fact) => setText(node, fact));

@@ -19,9 +19,9 @@ _FAULTS: Final[Mapping[str, Mapping[str, tuple[int, str, str]]]] = {
 }
 
 
-def careful_answer(said: str) -> Mapping[str, Any]:
-    """The verdict on a sample. `said`: the user's part of the request. A record that is no sample has no fault."""
-    persona = blocks_of(said)["persona"]
+def careful_answer(user_message: str) -> Mapping[str, Any]:
+    """The verdict on a sample. `user_message`: the user's part of the request. A record that is no sample has no fault."""
+    persona = blocks_of(user_message)["persona"]
     faults = next((found for name, found in _FAULTS.items() if name in persona), {})
     return {name: _dimension(faults.get(name)) for name in DIMENSIONS}
 

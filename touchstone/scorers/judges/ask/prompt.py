@@ -44,6 +44,6 @@ def parse_prompt(name: str, text: str) -> Prompt:
         raise ConfigError(f"prompt {name!r}: write `version: 1.0`, then `--- system ---` with the system part below it, then `--- user ---` with the user's")
     version, system, user = parts[1], parts[2].strip(), parts[3].strip()
     if PLACE.search(system):
-        raise ConfigError(f"prompt {name!r}: a place for a field stands in the system part; fields belong into the user part, where they are fenced")
+        raise ConfigError(f"prompt {name!r}: the system part has a place for a field; move it to the user part, where fields are fenced")
     parts_of_digest = (name, version, GUARD, system, user)
     return Prompt(name, version, system, user, sha256("\0".join(parts_of_digest).encode()).hexdigest(), frozenset(PLACE.findall(user)))

@@ -53,22 +53,22 @@ class Counts:
         for kind, seen in self.tokens.items():
             yield self._histogram("gen_ai_client_token_usage", "tokens of one request, as the server counts them", seen, ("token_type", kind))
         for outcome, count in list(self.questions.items()):
-            yield self._counter("judge_questions", "questions asked of the judge, by what became of them", count, ("outcome", outcome))
+            yield self._counter("judge_questions", "questions asked of the judge, by outcome", count, ("outcome", outcome))
         for code, count in list(self.unanswered.items()):
             yield self._counter("judge_unanswered", "questions without a usable verdict, by code", count, ("code", code))
         for outcome, count in list(self.calls.items()):
             yield self._counter("judge_calls", "requests sent, by outcome; all but the answered ones are wasted", count, ("outcome", outcome))
         for code, count in list(self.faults.items()):
             yield self._counter("judge_faults", "requests that brought no answer, by code", count, ("code", code))
-        yield self._counter("judge_repairs", "questions asked again because the first answer had another form", self.repairs)
-        yield self._counter("judge_cost_usd", "what requests have cost; those whose cost is not known count with the most that it may be", self.cost_nano / 1e9)
+        yield self._counter("judge_repairs", "questions asked again because the first answer had the wrong form", self.repairs)
+        yield self._counter("judge_cost_usd", "cost of requests; one of unknown cost counts with the most that it may have cost", self.cost_nano / 1e9)
         yield self._counter("judge_unmetered_calls", "requests whose cost is not known", self.unmetered)
         yield self._gauge("judge_up", "0 while the server does not answer and cases ask in turn", float(is_up and not self.down))
         yield self._gauge("judge_in_flight_calls", "requests in flight", in_flight)
         yield self._gauge("judge_in_flight_limit_calls", "requests that may be in flight now (lowered by 429)", limit)
-        yield self._gauge("judge_pause_left_seconds", "how long nothing is sent because the server asked for it", paused_s)
+        yield self._gauge("judge_pause_left_seconds", "seconds until requests are sent again, as the server asked", paused_s)
         if left_usd is not None:
-            yield self._gauge("judge_budget_left_usd", "what is left of the budget in this period, reservations taken off", left_usd)
+            yield self._gauge("judge_budget_left_usd", "rest of the budget in this period, without reservations", left_usd)
         if budget_usd is not None:
             yield self._gauge("judge_budget_usd", "the most that may be spent in a period", budget_usd)
 

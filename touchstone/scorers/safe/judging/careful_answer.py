@@ -20,13 +20,13 @@ _BLAME: Final = re.compile(
 _NUMBERED: Final = re.compile(r'^\{"number": \d+, "text": ".*"\}$', re.MULTILINE)
 
 
-def careful_answer(said: str) -> Mapping[str, Any]:
-    """The verdict on the questions. `said`: the user's part of the request."""
-    return {"questions": [_verdict(number, text) for number, text in _questions(said)]}
+def careful_answer(user_message: str) -> Mapping[str, Any]:
+    """The verdict on the questions. `user_message`: the user's part of the request."""
+    return {"questions": [_verdict(number, text) for number, text in _questions(user_message)]}
 
 
-def _questions(said: str) -> Iterator[tuple[int, str]]:
-    for line in _NUMBERED.findall(blocks_of(said)["questions"]):
+def _questions(user_message: str) -> Iterator[tuple[int, str]]:
+    for line in _NUMBERED.findall(blocks_of(user_message)["questions"]):
         question = orjson.loads(line)
         yield question["number"], question["text"]
 
