@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from tests.scorers.clinical.hl7v2.messages import NOW, OBR, OBX, PID, admission, findings, grave, header, message, report_of, result, told
 from touchstone.scorers.clinical.formats.hl7v2.field_patterns import compiled
-from touchstone.scorers.clinical.formats.hl7v2.fields import Checker, check_value
+from touchstone.scorers.clinical.formats.hl7v2.fields import Checker
 from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
 from touchstone.scorers.clinical.formats.hl7v2.primitives import trie
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, load
+from touchstone.scorers.clinical.formats.hl7v2.value_checks import check_value
 from touchstone.scorers.clinical.report import Context, Report
 
 PIECES = ["", '""', "A", "4711", "20260229", "20240229", "2024", "202402291200-0600", "12.5", "-1", "Winter", "LN", "HL70001", "99X", "SCT", "Y", "F", "ISO"]

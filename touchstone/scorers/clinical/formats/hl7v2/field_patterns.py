@@ -1,6 +1,6 @@
 """Patterns of whole fields, which most fields match, so that each costs one call of `re`.
 
-A pattern accepts only values in which `fields.py` would find nothing; any other value is checked part by part. So a pattern may be too strict,
+A pattern accepts only values in which `value_checks.py` would find nothing; any other value is checked part by part. So a pattern may be too strict,
 and never too lax (a test compares the two).
 """
 

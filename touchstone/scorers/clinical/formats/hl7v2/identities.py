@@ -135,7 +135,7 @@ def _typed(version: str) -> frozenset[int]:
 
 @lru_cache(maxsize=len(VERSIONS))
 def _requires_type(version: str) -> bool:
-    """True if the version itself requires CX.5; then `fields.py` reports where it is missing."""
+    """True if the version itself requires CX.5; then `value_checks.py` reports where it is missing."""
     return any(part.position == _CX_TYPE and part.least for part in load(version).datatypes.get("CX", ()))
 
 

@@ -13,13 +13,13 @@ from touchstone.scorers.clinical.checks.valuesets import codes_of
 from touchstone.scorers.clinical.formats.hl7v2 import code_membership, measures
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
 from touchstone.scorers.clinical.formats.hl7v2.field_patterns import compiled
-from touchstone.scorers.clinical.formats.hl7v2.fields import NULL, check_value
 from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
 from touchstone.scorers.clinical.formats.hl7v2.measures import NUMBER
 from touchstone.scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
 from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
 from touchstone.scorers.clinical.formats.hl7v2.usual_values import UsualRange, usual_range
+from touchstone.scorers.clinical.formats.hl7v2.value_checks import NULL, check_value
 from touchstone.scorers.clinical.formats.memory import Memory
 
 #: Units of one test that are remembered.
