@@ -8,9 +8,10 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Event, SafeV0JsonReport
 from touchstone.scorers.base import AsksJudge, Place, Samples
 from touchstone.scorers.safe import checkup, layout, view
+from touchstone.scorers.safe.fingerprint import fingerprint
 from touchstone.scorers.safe.judging.careful_answer import careful_answer
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
-from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, SafeSettings, fingerprint, resolve
+from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, SafeSettings, resolve
 from touchstone.scorers.suite import Suite
 
 

@@ -10,8 +10,6 @@ from pydantic_core import InitErrorDetails, PydanticCustomError
 from touchstone.schemas.reports.safe import SafeV0Thresholds
 from touchstone.scorers.judges.ask.judge import OnBudget
 from touchstone.scorers.judges.settings import JudgeSettings, Share, resolver
-from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
-from touchstone.scorers.safe.judging import prompt
 from touchstone.scorers.settings import Key, merged, variables
 
 DOCUMENT_NAME = "safe.config.json"
@@ -134,16 +132,3 @@ VARIABLES: dict[str, Key] = {
 
 
 resolve = resolver(SafeSettings, ENV_PREFIX, DOCUMENT_NAME, VARIABLES, asks=lambda settings: settings.ah_judge)
-
-
-def fingerprint(settings: SafeSettings) -> dict[str, Any]:
-    """The settings that change scores, labels and findings: no report directory, format or quoting, and no judge while it is off."""
-    own = settings.model_dump(mode="json", by_alias=True, include={"thresholds", "weights", "strict_ah", "archetypes"})
-    if not settings.ah_judge:
-        return own
-    judge = {
-        "sampleRate": settings.ah_judge_sample_rate,
-        "charsMax": settings.ah_judge_chars_max,
-        "judge": judge_fingerprint(settings.judge, [prompt()]) if settings.judge.is_usable else None,
-    }
-    return {**own, "ahJudge": judge}

@@ -13,9 +13,9 @@ from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, DISPUTE
 from touchstone.scorers.summary.hard_fails.breaches import MESSAGES, Breach
 
 if TYPE_CHECKING:
+    from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.questions import Asked
     from touchstone.scorers.summary.components.weighing import Components
-    from touchstone.scorers.summary.preparing import Prepared
     from touchstone.scorers.summary.sentences import Window
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.vectors import Matrix

@@ -13,6 +13,7 @@ from touchstone.scorers.engines.base import TextTooLong
 from touchstone.scorers.judges.ask.consult import consult, judge_details, settled
 from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary.components.length import same_tokenizer
+from touchstone.scorers.summary.components.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
 from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
 from touchstone.scorers.summary.components.weighing import Components, weigh
 from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
@@ -21,7 +22,6 @@ from touchstone.scorers.summary.judging.judgement import CERTAIN, COMPONENT, HAR
 from touchstone.scorers.summary.judging.statement_ids import fields_of, rulings_of, source_shown
 from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
-from touchstone.scorers.summary.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
 from touchstone.scorers.summary.settings import NAME, VERSION
 from touchstone.scorers.summary.total import capped, label_of, missing
 from touchstone.scorers.summary.vectors import Vectors

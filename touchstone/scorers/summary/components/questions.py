@@ -13,8 +13,8 @@ from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit, units_of
 
 if TYPE_CHECKING:
+    from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.support import Calibration
-    from touchstone.scorers.summary.preparing import Prepared
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.vectors import Matrix, Vectors
 

@@ -19,9 +19,9 @@ from touchstone.scorers.summary.total import total
 
 if TYPE_CHECKING:
     from touchstone.scorers.engines.base import Floats
+    from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.questions import Asked
     from touchstone.scorers.summary.components.support import Calibration
-    from touchstone.scorers.summary.preparing import Prepared
     from touchstone.scorers.summary.sentences import Window
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.vectors import Matrix, Vector, Vectors

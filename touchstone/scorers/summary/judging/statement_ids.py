@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 from touchstone.scorers.summary.components.rulings import Ruling, Rulings
 
 if TYPE_CHECKING:
+    from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.questions import Asked
     from touchstone.scorers.summary.judging.uncertain import Uncertain
     from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
-    from touchstone.scorers.summary.preparing import Prepared
 
 NOTHING: Final = "(none)"
 #: Letter of an id → the place of the statement.
