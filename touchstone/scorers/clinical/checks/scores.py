@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Final, Literal
 
 from touchstone.schemas.result import Label, Severity
@@ -17,38 +16,31 @@ from touchstone.scorers.clinical.report import Report
 
 Dimension = Literal["format", "terminology", "clinical"]
 
-PENALTIES: Final[Mapping[Severity, float]] = MappingProxyType({"critical": 20.0, "major": 10.0, "minor": 2.0, "info": 0.0})
-WEIGHTS: Final[Mapping[Dimension, float]] = MappingProxyType({"format": 0.25, "terminology": 0.25, "clinical": 0.50})
+PENALTIES: Final[Mapping[Severity, float]] = {"critical": 20.0, "major": 10.0, "minor": 2.0, "info": 0.0}
+WEIGHTS: Final[Mapping[Dimension, float]] = {"format": 0.25, "terminology": 0.25, "clinical": 0.50}
 #: Weights of the clinical judge's dimensions.
-CLINICAL_WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
-    {
-        "medication_condition_alignment": 0.25,
-        "lab_value_plausibility": 0.20,
-        "narrative_coherence": 0.25,
-        "temporal_consistency": 0.15,
-        "demographic_appropriateness": 0.15,
-    },
-)
+CLINICAL_WEIGHTS: Final[Mapping[str, float]] = {
+    "medication_condition_alignment": 0.25,
+    "lab_value_plausibility": 0.20,
+    "narrative_coherence": 0.25,
+    "temporal_consistency": 0.15,
+    "demographic_appropriateness": 0.15,
+}
 PASS_MIN: Final = 80.0
 WARN_MIN: Final = 60.0
 #: Checks of the dimension Terminology; all others belong to Format.
 TERMINOLOGY_CHECKS: Final = frozenset({"terminology"})
 #: Group of rules → its check, so that a format with many groups is not scored more mildly than one with few. None: informs only, no score.
-CHECK_OF_GROUP: Final[Mapping[str, str | None]] = MappingProxyType(
-    {
-        **dict.fromkeys(("json", "xml", "bundle", "references", "extensions", "narrative", "invariants", "canonicals", "texts", "definitions"), "structure"),
-        "questionnaires": "structure",
-        "primitives": "data_types",
-        "bindings": "valuesets",
-        "codings": "terminology",
-        "internal": None,
-        "must-support": None,
-        "watermarks": None,
-        # C-CDA: recommendations, and rules of another release than the document's.
-        "recommendations": None,
-        "other-release": None,
-    },
-)
+CHECK_OF_GROUP: Final[Mapping[str, str | None]] = {
+    **dict.fromkeys(("json", "xml", "bundle", "references", "extensions", "narrative", "invariants", "canonicals", "texts", "definitions"), "structure"),
+    "questionnaires": "structure",
+    "primitives": "data_types",
+    "bindings": "valuesets",
+    "codings": "terminology",
+    **dict.fromkeys(("internal", "must-support", "watermarks"), None),
+    # C-CDA: recommendations, and rules of another release than the document's.
+    **dict.fromkeys(("recommendations", "other-release"), None),
+}
 #: First parts of codes that name a format.
 FORMATS: Final = frozenset({"fhir", "hl7v2", "ccda"})
 _RATING_MIN, _RATING_MAX = 1.0, 5.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import objects
@@ -44,15 +43,14 @@ def _links(document: Document, bundle: Frame) -> None:
 
 def _entries(document: Document, bundle: Frame) -> None:
     kind = bundle.text("type")
-    seen: set[tuple[str, Any]] = set()
+    seen: set[tuple[str, str | None]] = set()
     for frame in bundle.entries:
         document.report.fired("bundle")
         url = (frame.entry or {}).get("fullUrl")
         place = (bundle.place, "entry", frame.entry_index)
         if isinstance(url, str):
             _full_url(document, frame, url, (place, "fullUrl", None), is_exchange=kind in EXCHANGES)
-            version = frame.part("meta").get("versionId")
-            key = (url, version if isinstance(version, str) else None)
+            key = (url, frame.version)
             if key in seen and kind != "history":
                 document.add("major", "fhir.invariants.bdl-7", (place, "fullUrl", None), "two entries have the same fullUrl and version")
             seen.add(key)
@@ -111,7 +109,7 @@ def _linked(document: Document, bundle: Frame, resolver: Resolver, kind: str) ->
             continue
         element = next((name for name, _ in first.steps_to(place)), "")
         if (element in parts or (kind == "document" and element == "section")) and resolver.in_bundle(first, reference) is None:
-            near = resolver.same_id(reference)
+            near = resolver.by_id(reference) is not None
             hint = "; an entry has this type and id, but not by the rules of fullUrl" if near else ""
             if near or kind == "message" or not is_absolute(reference) or reference.startswith("urn:"):
                 document.add("major", "fhir.bundle.unresolved", place, f"this must be in the Bundle and is not{hint}")

@@ -68,6 +68,12 @@ class Frame:
         value = self.resource.get(name)
         return value if isinstance(value, dict) else {}
 
+    @property
+    def version(self) -> str | None:
+        """The resource's meta.versionId; None if it is absent or not text."""
+        version = self.part("meta").get("versionId")
+        return version if isinstance(version, str) else None
+
     def steps_to(self, place: Place | None) -> list[tuple[str, int | None]]:
         """Return the names and indices from the resource down to a place inside it."""
         steps: list[tuple[str, int | None]] = []

@@ -41,34 +41,27 @@ def relative_type(reference: str) -> str | None:
     return match[1] if match is not None and match[1] in definitions().resources else None
 
 
-def _version(frame: Frame) -> str | None:
-    version = frame.part("meta").get("versionId")
-    return version if isinstance(version, str) else None
-
-
 class Resolver:
     """Finds the targets of references inside one document."""
 
     def __init__(self, document: Document) -> None:
-        self._by_url: dict[int, dict[str, list[Frame]]] = {}
-        self._by_version: dict[tuple[int, str], dict[str | None, tuple[int, Frame]]] = {}
+        self._by_url: dict[int, dict[str, Frame]] = {}
+        self._by_version: dict[tuple[int, str, str | None], tuple[int, Frame]] = {}
         self._by_id: dict[str, Frame] = {}
         self._inside: dict[int, dict[str, Frame]] = {}
         self._frames = document.frames
         self._by_resource: dict[int, Frame] = {}
-        for frame in document.frames:
+        for number, frame in enumerate(document.frames):
             if frame.container is not None:
                 continue
             identity = frame.resource.get("id")
             if isinstance(identity, str):
                 self._by_id.setdefault(f"{frame.type}/{identity}", frame)
-            if frame.entry is not None and frame.bundle is not None:
-                url = frame.entry.get("fullUrl")
-                if isinstance(url, str):
-                    together = self._by_url.setdefault(id(frame.bundle), {}).setdefault(url, [])
-                    # A history has thousands of versions of one URL; each is found by its version.
-                    self._by_version.setdefault((id(frame.bundle), url), {}).setdefault(_version(frame), (len(together), frame))
-                    together.append(frame)
+            url = frame.entry.get("fullUrl") if frame.entry is not None else None
+            if isinstance(url, str) and frame.bundle is not None:
+                self._by_url.setdefault(id(frame.bundle), {}).setdefault(url, frame)
+                # A history has thousands of versions of one URL; each is found by its version.
+                self._by_version.setdefault((id(frame.bundle), url, frame.version), (number, frame))
 
     def frame_of(self, resource: Any) -> Frame | None:
         """Return the frame of a resource of the document."""
@@ -76,8 +69,8 @@ class Resolver:
             self._by_resource = {id(frame.resource): frame for frame in self._frames}
         return self._by_resource.get(id(resource))
 
-    def entries(self, frame: Frame) -> dict[str, list[Frame]] | None:
-        """Return the entries of the Bundle around a resource by their fullUrl; None if it is in no Bundle."""
+    def entries(self, frame: Frame) -> dict[str, Frame] | None:
+        """Return the first entry for each fullUrl of the Bundle around a resource; None if it is in no Bundle."""
         bundle = frame.root.bundle
         return None if bundle is None else self._by_url.get(id(bundle), {})
 
@@ -105,28 +98,22 @@ class Resolver:
             if parts is None:
                 return None
             bare = parts[0] + bare
-        if bare in entries:
-            return entries[bare][0]
         plain, _, version = bare.partition("/_history/")
-        if not version:
-            return entries[plain][0] if plain in entries else None
-        versions = self._by_version.get((id(root.bundle), plain), {})
-        return min((versions[one] for one in (version, None) if one in versions), key=lambda found: found[0], default=(0, None))[1]
+        if bare in entries or not version:
+            return entries.get(bare) or entries.get(plain)
+        versions = (self._by_version.get((id(root.bundle), plain, one)) for one in (version, None))
+        return min((one for one in versions if one is not None), key=lambda found: found[0], default=(0, None))[1]
 
     def anywhere(self, frame: Frame, reference: str) -> Frame | None:
         """Return the target of a reference, even if only type and id match."""
         if reference.startswith("#"):
             return self.contained(frame, reference)
-        found = self.in_bundle(frame, reference)
-        if found is not None:
-            return found
+        return self.in_bundle(frame, reference) or self.by_id(reference)
+
+    def by_id(self, reference: str) -> Frame | None:
+        """Return the resource of the document with the type and id of a relative reference, or None."""
         match = _RELATIVE.fullmatch(reference)
         return self._by_id.get(f"{match[1]}/{match[2]}") if match else None
-
-    def same_id(self, reference: str) -> bool:
-        """Return True if a resource of the document has the type and id of a relative reference."""
-        match = _RELATIVE.fullmatch(reference)
-        return match is not None and f"{match[1]}/{match[2]}" in self._by_id
 
 
 def check_references(document: Document, resolver: Resolver) -> None:
@@ -143,12 +130,12 @@ def check_references(document: Document, resolver: Resolver) -> None:
     document.report.fired("references", count)
 
 
-def _is_certainly_good(document: Document, entries: dict[str, list[Frame]] | None, value: dict[str, Any], reference: str, found: Field | None) -> bool:
+def _is_certainly_good(document: Document, entries: dict[str, Frame] | None, value: dict[str, Any], reference: str, found: Field | None) -> bool:
     """True for the two commonest good references: the fullUrl of another entry, or Type/id outside of a Bundle."""
     if "type" in value or "#" in reference:
         return False
     if entries is not None:
-        target = entries[reference][0].type if reference in entries and reference.startswith(_FULL) else None
+        target = entries[reference].type if reference in entries and reference.startswith(_FULL) else None
     else:
         match = _RELATIVE.fullmatch(reference) if document.options.references != "exists" else None
         target = match[1] if match is not None and match[1] in definitions().resources else None
