@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rapidfuzz import fuzz, process
 
 from touchstone.scorers.summary.components.acronyms import acronym, expansions
+from touchstone.scorers.summary.word_lists import listed
 
 _IDEOGRAPH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
 #: A word, or one ideograph or kana (those scripts write no blanks). A possessive "s" is a word of its own, and so is each part of a word with hyphens.
@@ -22,14 +23,11 @@ LONG_WORDS = 30
 FUZZY_WORDS_MAX = 60
 
 #: Before a name these do not matter. Those of the second set are also words of other names (General Motors): they go only before two words or more.
-_TITLES_WRITTEN = """dr doctor mr mrs ms mx miss mister prof professor judge justice president vice sir dame lady lord senator sen minister prime secretary
+_TITLES = listed("""dr doctor mr mrs ms mx miss mister prof professor judge justice president vice sir dame lady lord senator sen minister prime secretary
     mayor governor councillor councilor captain capt colonel col lieutenant lt sergeant sgt inspector detective nurse ambassador chancellor
-    commissioner congressman congresswoman representative rep rev reverend attorney hon honorable honourable"""
-_TITLES = frozenset(_TITLES_WRITTEN.split())
-_DOUBTFUL_TITLES_WRITTEN = "general gen major chief king queen prince princess pope bishop archbishop father sister brother coach saint st deputy former"
-_DOUBTFUL_TITLES = frozenset(_DOUBTFUL_TITLES_WRITTEN.split())
-_DEGREES_WRITTEN = "md phd esq kc qc mp jd rn do msc bsc ma mba"
-_DEGREES = frozenset(_DEGREES_WRITTEN.split())
+    commissioner congressman congresswoman representative rep rev reverend attorney hon honorable honourable""")
+_DOUBTFUL_TITLES = listed("general gen major chief king queen prince princess pope bishop archbishop father sister brother coach saint st deputy former")
+_DEGREES = listed("md phd esq kc qc mp jd rn do msc bsc ma mba")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 #: The letter behind a number, and the letters before it: 12B, AB-1234.
 _TAIL = re.compile(r"\d[\s-]?([^\W\d_])(?![^\W\d_])")
