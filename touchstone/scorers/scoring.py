@@ -30,7 +30,8 @@ class ResultMaker:
 
     def __init__(self, suite: str, version: str, digest: str, on_defect: Callable[[Exception, str], None] = lambda *_: None) -> None:
         self._suite = suite
-        self._named = {"suite": suite, "suite_version": version, "config_digest": digest, "outcome": "scored"}
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in ScoreResult.model_fields.items()}
+        self._template: dict[str, Any] = defaults | {"suite": suite, "suite_version": version, "config_digest": digest}
         self._ids = ResultIds(suite, version, digest)
         self._on_defect = on_defect
 
@@ -45,22 +46,18 @@ class ResultMaker:
             case_id = case.case_id
         except Exception as error:  # noqa: BLE001 -- the suite's own code
             card = self._defect("case_id", error)
-        fields = card.__dict__ if type(card) is Scorecard else self._fields_of(card)
         # The scorecard was validated when it was made and all else is ours: validating it again would cost more than a cheap suite's scoring.
-        return ScoreResult.of_valid(
-            {
-                "result_id": self._ids.of(event_id),
-                "event_id": event_id,
-                "case_id": case_id,
-                "kind": case.kind,
-                **self._named,
-                **fields,
-                "correlation": case.correlation,
-                "source": source,
-                "scored_at": datetime.now(UTC),
-                "duration_ms": {"score": round(spent_s * 1000, 3)},
-            }
-        )
+        fields = self._template.copy()
+        fields.update(card.__dict__ if type(card) is Scorecard else self._fields_of(card))
+        fields["result_id"] = self._ids.of(event_id)
+        fields["event_id"] = event_id
+        fields["case_id"] = case_id
+        fields["kind"] = case.kind
+        fields["correlation"] = case.correlation
+        fields["source"] = source
+        fields["scored_at"] = datetime.now(UTC)
+        fields["duration_ms"] = {"score": round(spent_s * 1000, 3)}
+        return ScoreResult.of_valid(fields)
 
     def _fields_of(self, card: Any) -> dict[str, Any]:
         """The fields of a result that a scorer's return value gives: those of a subclass's scorecard, or a failure."""
