@@ -1,4 +1,4 @@
-# The two that matter: `make demo` and `make test`. Each sets up what it needs; a second run costs a second.
+# Most used: `make demo` and `make test`. Each installs what it needs; a second run starts within a second.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 PYTHON ?= python3
@@ -7,14 +7,14 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEMO := $(VENV)/.ready-demo
 PYTEST_ARGS ?=
-# Tests that need no broker and no database, three at a time: some wait for processes of their own, and two left a third of two processors idle.
+# Quick tests need no broker and no database. Three processes for two processors: some tests wait for processes of their own, and two left a third of the time unused.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
 SIDE_BY_SIDE := -n 3 --dist loadgroup
-# The others start processes and wait for them most of their time, so two run side by side; each process of pytest has its own brokers.
+# The other tests mostly wait for processes that they start, so two run side by side; each process of pytest has its own brokers.
 FEW_SIDE_BY_SIDE := -n 2 --dist worksteal
 BENCH_ARGS ?=
 comma := ,
-# Images of containers often set it. Each of the hundreds of processes that tests start would compile every module that it imports: 2 s instead of half of one.
+# Container images often set it. Then each of the hundreds of processes that tests start compiles every module that it imports: 2 s instead of .5.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup setup-base lock demo test test-quick check format bench bench-nli bench-clinical bench-judge chaos clean
@@ -60,7 +60,7 @@ demo: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## score the sample batc
 	@$(BIN)/touchstone demo $(if $(filter-out 0,$(KEEP)),--keep)
 
 test: $(READY) ## every test: quick, integration, chaos in small
-	@# 5 is pytest's word for "no test chosen": with PYTEST_ARGS one of the two parts may be empty, but not both.
+	@# pytest ends with 5 if no test was chosen: with PYTEST_ARGS one of the two parts may be empty, but not both.
 	@quick=0; $(BIN)/pytest -m "$(QUICK)" $(SIDE_BY_SIDE) $(PYTEST_ARGS) || quick=$$?; \
 	 rest=0; $(BIN)/pytest -m "not ($(QUICK))" $(FEW_SIDE_BY_SIDE) $(PYTEST_ARGS) || rest=$$?; \
 	 if [ $$quick = 5 ]; then exit $$rest; elif [ $$rest = 5 ]; then exit $$quick; else exit $$((quick | rest)); fi
@@ -74,7 +74,7 @@ check: $(READY) ## lint, format, types, import contracts
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports > $(VENV)/imports.log || { cat $(VENV)/imports.log; exit 1; }
 
-format: $(READY) ## format and mend what can be mended
+format: $(READY) ## format, and fix what ruff can fix
 	@$(BIN)/ruff check --fix -q . ; $(BIN)/ruff format -q .
 
 bench: $(READY) ## measure: ratios against baselines of the same run

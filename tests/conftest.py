@@ -5,11 +5,12 @@ import os
 import signal
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests.ordering import shared_out
+from tests.ordering import ModelsTogether, shared_out
 
 # A deadline measures the machine, not the code: another process's load must not fail a test.
 settings.register_profile("touchstone", deadline=None)
@@ -46,6 +47,12 @@ def pytest_runtestloop() -> None:
     """Collect garbage from here on, but not among what was collected and imported so far."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ModelsTogether | None:
+    """Keep the tests of models in one process."""
+    return ModelsTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
 
 
 @pytest.hookimpl(trylast=True)

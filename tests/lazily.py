@@ -1,7 +1,7 @@
-"""Imports that happen when something of them is first used.
+"""Imports that happen at the first use of the imported names.
 
 Every process of a parallel run collects every test. The model libraries take seconds to import, so the tests of models
-share one process (`pytest.mark.xdist_group("models")`), and the others collect them without importing anything.
+share one process (`ordering.ModelsTogether`), and the others collect them without importing the libraries.
 """
 
 import builtins

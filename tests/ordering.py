@@ -1,41 +1,57 @@
-"""Where several processes of pytest share the slow tests: which begins with which, so that they end together and nothing dear is made twice.
+"""How several processes of pytest share the tests.
 
-xdist's `worksteal` gives each process an equal share of the list from its beginning on, and whoever is done takes over from the end of another's share. So
-the longest tests stand first in each share and the shortest last. A test says how long it takes, in seconds on an idle machine: `@pytest.mark.slow(40)`.
+**The quick tests** (`--dist loadgroup`): each process takes the next one. Those that load model libraries stay together, because the import takes seconds.
+
+**The slow tests** (`--dist worksteal`): xdist gives each process an equal share of the list, in order, and a process that is done takes tests from the end
+of another's share. So the longest tests come first in each share, and tests with an expensive fixture in common are in the same share. A test says how
+many seconds it takes on an idle machine: `@pytest.mark.slow(40)`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from xdist.scheduler import LoadGroupScheduling
 
+#: Folders whose tests load model libraries.
+MODELS = ("tests/scorers/engines/", "tests/ops/lab/build/models/")
 #: Fixtures of a session that take seconds to make; the tests of each stay in one process.
-DEAR = ("apache_sasl_tls", "three_nodes", "one_node", "official_validator")
-#: Of a test that does not say how long it takes.
+EXPENSIVE = ("apache_sasl_tls", "three_nodes", "one_node", "official_validator")
+#: Seconds of a test that does not say how long it takes.
 USUAL_S, SLOW_S, DATABASE_S = 1.5, 4.0, 0.3
+
+
+class ModelsTogether(LoadGroupScheduling):
+    """Gives the tests of models to one process, and all others one by one.
+
+    xdist 3.8 passes on groups in a test's `_nodeid`, which pytest 9.2 does not read any more: marks alone group nothing.
+    """
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "models" if nodeid.startswith(MODELS) else nodeid
 
 
 @dataclass
 class Share:
-    """What one process begins with. `room`: how many more tests it takes."""
+    """The tests that one process begins with. `room`: how many more it takes."""
 
     room: int
     seconds: float = 0.0
     items: list[pytest.Item] = field(default_factory=list)
 
     def take(self, items: Sequence[pytest.Item]) -> None:
-        """Put them at the end."""
+        """Add tests at the end."""
         self.items += items
         self.room -= len(items)
         self.seconds += sum(map(seconds_of, items))
 
 
 def shared_out(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item]:
-    """The same tests in the order in which `processes` processes begin with a share each."""
+    """The same tests, ordered for `processes` processes that begin with a share each."""
     bundles: dict[str, list[pytest.Item]] = {}
     for item in items:
         bundles.setdefault(bundle_of(item), []).append(item)
-    # As the scheduler divides: what is over goes to the last ones.
+    # As xdist divides them: the last shares get the remainder.
     shares = [Share((place + 1) * len(items) // processes - place * len(items) // processes) for place in range(processes)]
     for bundle in sorted(bundles.values(), key=lambda bundle: -sum(map(seconds_of, bundle))):
         rest = bundle
@@ -57,8 +73,8 @@ def seconds_of(item: pytest.Item) -> float:
 
 
 def bundle_of(item: pytest.Item) -> str:
-    """What a test has in common with those that it is to stay with; its own name where there is nothing."""
-    for name in DEAR:
+    """The name of the tests that must stay in one process with this one; its own id if there are none."""
+    for name in EXPENSIVE:
         if name in getattr(item, "fixturenames", ()):
             return name
     if (group := item.get_closest_marker("xdist_group")) is not None:

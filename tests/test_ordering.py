@@ -1,10 +1,11 @@
-"""How the slow tests are shared out: see ordering.py."""
+"""How processes share the tests: see ordering.py."""
 
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
 
-from tests.ordering import shared_out
+from tests.ordering import MODELS, ModelsTogether, shared_out
 
 
 class FakeItem:
@@ -27,7 +28,7 @@ def test_each_process_begins_with_its_longest_and_the_time_is_shared() -> None:
     assert sorted(shared) == ["a", "b", "c", "d", "e", "f"]
 
 
-def test_tests_that_share_something_dear_stay_together() -> None:
+def test_tests_that_share_an_expensive_fixture_stay_together() -> None:
     items = [FakeItem("a", 5, ("three_nodes",)), FakeItem("b", 6), FakeItem("c", 5, ("three_nodes",)), FakeItem("d", 6)]
     assert names(items, 2) == ["a", "c", "b", "d"]
 
@@ -35,3 +36,17 @@ def test_tests_that_share_something_dear_stay_together() -> None:
 def test_what_finds_no_room_goes_on_in_the_next_share() -> None:
     items = [FakeItem(letter, 5, ("one_node",)) for letter in "abc"] + [FakeItem("d", 1)]
     assert sorted(names(items, 2)) == ["a", "b", "c", "d"]
+
+
+def scope(nodeid: str) -> str:
+    return ModelsTogether._split_scope(cast("ModelsTogether", None), nodeid)
+
+
+@pytest.mark.parametrize("folder", MODELS)
+def test_tests_of_models_share_one_process(folder: str) -> None:
+    assert list((Path(__file__).parents[1] / folder).glob("test_*.py"))
+    assert scope(f"{folder}test_a.py::test_b[1]") == scope(f"{MODELS[0]}test_c.py::test_d") == "models"
+
+
+def test_every_other_test_goes_by_itself() -> None:
+    assert scope("tests/test_a.py::test_b[1@x]") == "tests/test_a.py::test_b[1@x]"
