@@ -4,7 +4,8 @@ import pytest
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.identity import config_digest
-from touchstone.scorers.safe.settings import SafeSettings, fingerprint, resolve
+from touchstone.scorers.safe.fingerprint import fingerprint
+from touchstone.scorers.safe.settings import SafeSettings, resolve
 
 
 def test_defaults_are_those_of_the_specification() -> None:
