@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 READY_DEMO := $(VENV)/.ready-demo
 PYTEST_ARGS ?=
-# Quick tests need no broker and no database. Three processes for two processors: some tests wait for processes of their own, and two left a third of the time unused.
+# Quick tests need no broker and no database. Three processes for two processors: some tests wait for processes of their own,
+# and with two a third of the time was unused.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
 SIDE_BY_SIDE := -n 3 --dist loadgroup
 # The other tests mostly wait for processes that they start, so two run side by side; each process of pytest has its own brokers.
