@@ -179,7 +179,6 @@ class Outgoings:
         return place_of(place).replace(str(source.path), self._names.get(source.path, str(source.path)), 1)
 
     def _topic(self, record: Mapping[str, Any]) -> str:
-        """Where an event goes."""
         if self._way.topic is not None:
             return self._way.topic
         return self._topics.get(str(record.get("kind")), self._settings.topics.generations)

@@ -155,7 +155,6 @@ def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Re
 
 
 def _document(data: bytearray, name: str) -> Iterator[Record | Problem]:
-    """Values of one JSON document."""
     if len(data) > JSON_BYTES_MAX:
         yield Problem(source=FileRef(file=name), what=f"is larger than {JSON_BYTES_MAX} bytes; write it as JSON lines")
         return

@@ -71,7 +71,6 @@ class Run:
             yield source
 
     async def _here(self, sources: Iterable[Source], scoring: Scoring) -> None:
-        """In this process."""
         try:
             async for entry in scored(self._cases(sources), scoring):
                 self._keep(packed(entry), entry)

@@ -53,7 +53,6 @@ def _chunks(intervals: Sequence[Interval]) -> Iterator[Sequence[Interval]]:
 
 
 def _page(account: AccountKey, chunk: Sequence[Interval]) -> dict[str, object]:
-    """One row."""
     return {**account._asdict(), "first": chunk[0].first, "last": chunk[-1].last, "intervals": orjson.dumps(list(map(list, chunk))).decode()}
 
 

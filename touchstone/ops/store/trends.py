@@ -161,7 +161,6 @@ def _columns(suite: Suite, names: Iterable[str]) -> Sequence[Column]:
 
 
 def _point(name: str, begun: int, tally: _Tally, columns: Sequence[Column], way: tuple[str, str], *, changed: bool = False) -> TrendPoint:
-    """The figures of one point."""
     rate = Rate(tally.passed, tally.scored)
     values = {column.value: tally.values[column.value] for column in columns if column.value in tally.values}
     return TrendPoint(

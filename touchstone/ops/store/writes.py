@@ -98,13 +98,11 @@ def _decide(row: ResultRow, writes: _Writes) -> None:
 
 
 def _mark(writes: _Writes, batch: BatchKey | None) -> None:
-    """Mark a batch as changed."""
     if batch is not None:
         writes.changed.add(batch)
 
 
 def _flush(connection: Connection, writes: _Writes) -> None:
-    """Write what was decided."""
     inserts = [columns_of(known.row) for known in writes.known.values() if known.row and not known.in_table]
     if inserts:
         insert_results(connection, inserts)

@@ -37,7 +37,6 @@ SPANS_MAX = 50_000
 
 
 def _size(record: Record) -> int:
-    """Bytes that a record holds."""
     size = len(record.value or b"") + len(record.key or b"")
     if record.headers:
         size += sum(len(name) + len(content or b"") for name, content in record.headers)

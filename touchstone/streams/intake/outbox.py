@@ -230,7 +230,6 @@ class Outbox:
             lane.parcels.popleft()
 
     async def _open(self) -> AIOKafkaProducer:
-        """A started producer."""
         compression = None if self._worker.compression == "none" else self._worker.compression
         options = client_options(self._kafka) | {"request_timeout_ms": int(self._worker.produce_timeout_s * 1000)}
         producer = AIOKafkaProducer(
@@ -292,7 +291,6 @@ class Outbox:
             log.warning("outbox_down", code=code)
 
     def _recovered(self) -> None:
-        """Note an acknowledgement."""
         if not self._up:
             self._up = True
             self._metrics.gauge("outbox_up", 1)

@@ -108,7 +108,6 @@ class Pages:
             self._server = None
 
     def _app(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        """Route one request."""
         path = environ.get("PATH_INFO", "")
         if environ.get("REQUEST_METHOD") not in {"GET", "HEAD"}:
             return _plain(start_response, "405 Method Not Allowed", "only GET")
@@ -131,7 +130,6 @@ class Pages:
 
 
 def _plain(start_response: Any, status: str, text: str, headers: Iterable[tuple[str, str]] = ()) -> list[bytes]:
-    """A short text answer."""
     body = f"{text}\n".encode()
     start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Content-Length", str(len(body))), *headers])
     return [body]

@@ -216,7 +216,6 @@ async def again_and_again(
 
 
 def _next(done: Replayed, every_s: float, unknown: Backoff, now: float) -> float:
-    """When to look again."""
     if not done.outcomes["shed"]:
         unknown.reset()
         return now + every_s

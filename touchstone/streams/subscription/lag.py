@@ -53,7 +53,6 @@ class SuiteLag:
                 await asyncio.sleep(self._settings.serve.lag_interval_s)
 
     async def _look(self, admin: AIOKafkaAdminClient, consumer: AIOKafkaConsumer) -> None:
-        """Ask once about every suite."""
         existing = await existing_topics(admin)
         numbers = {topic: [entry["partition"] for entry in entries] for topic, entries in existing.items()}
         parts = {name: [TopicPartition(topic, number) for topic in topics for number in numbers.get(topic, ())] for name, topics in self._inputs.items()}

@@ -65,7 +65,6 @@ class Window:
                 self.batches.popitem(last=False)
 
     def _drop(self) -> None:
-        """Forget the oldest event."""
         slot = self.first % len(self._slots)
         seen = self._slots[slot]
         assert seen is not None

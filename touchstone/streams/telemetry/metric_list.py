@@ -66,7 +66,6 @@ class Metric:
 
 
 def _each(*values: str) -> tuple[Values, ...]:
-    """Values of a single label."""
     return tuple((value,) for value in values)
 
 
@@ -214,7 +213,6 @@ def table() -> str:
 
 
 def _section(process: Process) -> Iterator[str]:
-    """One process's metrics."""
     yield from (f"## {process.capitalize()}", "", "| metric | kind | unit | labels | what |", "|---|---|---|---|---|")
     own = [metric for metric in METRICS if process in metric.processes]
     for metric in own:

@@ -29,7 +29,6 @@ def families(suite: str, readings: Iterable[Reading]) -> Iterator[Metric]:
 
 
 def _family(suite: str, name: str, names: Sequence[str], group: Sequence[Reading]) -> Metric:
-    """The family of one name."""
     first = group[0]
     described = metric_list.Metric(name, first.kind, "", first.help, ("suite", *names))
     values = [(suite, *(dict(reading.labels).get(label, "") for label in names)) for reading in group]

@@ -135,7 +135,6 @@ def _number(text: str | None) -> int:
 
 
 def _moment(text: str | None, fallback_ms: int) -> datetime:
-    """When the letter was written."""
     try:
         written = datetime.fromisoformat(text or "")
         return written if written.tzinfo else written.replace(tzinfo=UTC)

@@ -113,7 +113,6 @@ def _result(document: Mapping[str, Any], suite: Suite | None) -> Seen:
 
 
 def _name(document: Mapping[str, Any], suite: Suite | None) -> str:
-    """What people call the case."""
     event_id, case_id = str(document["event_id"]), document.get("case_id")
     with suppress(Exception):
         if suite is not None:
@@ -141,7 +140,6 @@ def _ledger(document: Mapping[str, Any]) -> Seen:
 
 
 def _report(kind: str, document: Mapping[str, Any], suite: str) -> Seen:
-    """A batch report."""
     summary = document["summary"]
     state = "final" if document.get("final") else "so far"
     total = int(summary["total_cases"])
