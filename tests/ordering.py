@@ -40,7 +40,6 @@ class Share:
     items: list[pytest.Item] = field(default_factory=list)
 
     def take(self, items: Sequence[pytest.Item]) -> None:
-        """Add tests at the end."""
         self.items += items
         self.room -= len(items)
         self.seconds += sum(map(seconds_of, items))

@@ -18,7 +18,6 @@ _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 
 
 def lines_of(page: Path) -> Iterator[tuple[int, str]]:
-    """The lines of a page outside of its code blocks."""
     fence = ""
     for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), 1):
         mark = _FENCE.match(line)
@@ -51,7 +50,6 @@ def anchors_of(page: Path) -> set[str]:
 
 
 def dead_links(page: Path) -> Iterator[str]:
-    """The links of a page that lead nowhere."""
     for number, target in links_of(page):
         if re.match(r"[a-z][a-z0-9+.-]*:", target):
             continue

@@ -1,5 +1,3 @@
-"""The tests run in the foreground and in the background alike."""
-
 import subprocess
 import sys
 from pathlib import Path

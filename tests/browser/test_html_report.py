@@ -1,5 +1,3 @@
-"""The HTML report as a browser shows it."""
-
 import dataclasses
 from pathlib import Path
 

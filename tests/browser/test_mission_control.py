@@ -1,5 +1,3 @@
-"""The Mission Control page in Chromium, as people use it."""
-
 import asyncio
 import json
 import signal
@@ -43,7 +41,6 @@ def broker() -> Iterator[Broker]:
 
 @pytest.fixture
 def space(broker: Broker) -> Namespace:
-    """Topics of the test's own."""
     namespace = Namespace()
     broker.create_topics(namespace.topics(PARTITIONS))
     return namespace
@@ -51,7 +48,6 @@ def space(broker: Broker) -> Namespace:
 
 @pytest.fixture
 def start(broker: Broker, space: Namespace) -> Iterator[Start]:
-    """Starts a command of Touchstone on the broker."""
     started: list[Worker] = []
 
     def begin(*words: str) -> Worker:
@@ -65,13 +61,11 @@ def start(broker: Broker, space: Namespace) -> Iterator[Start]:
 
 @pytest.fixture
 async def web() -> AsyncIterator[Served]:
-    """The application with a hub that the test feeds."""
     async with served() as running:
         yield running
 
 
 async def up(service: Worker) -> None:
-    """Wait until events come."""
     await asyncio.to_thread(service.until, lambda: service.page("/readyz", WAIT_S)[0] == 200, WAIT_S)
 
 
@@ -383,7 +377,6 @@ async def test_a_page_that_stays_open_holds_no_more_than_its_bounds(web: Served,
 
 
 async def at_most(tab: Tab, selector: str, count: int) -> None:
-    """Hold that a list is bounded."""
     assert await tab.page.locator(selector).count() <= count
 
 

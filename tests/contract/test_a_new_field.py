@@ -32,8 +32,6 @@ VALUES = {"certainty": 0.0, "steps": [], "is_stable": False, "remark": None, "pa
 
 
 class WiderCard(Scorecard):
-    """A scorecard with more fields."""
-
     certainty: float = 1.0
     steps: tuple[str, ...] = ("default",)
     is_stable: bool = True
@@ -46,8 +44,6 @@ class WiderResult(ScoreResult, WiderCard):
 
 
 class WideScorer:
-    """Gives every case the same scorecard."""
-
     name = "step"
     version = "1"
 
@@ -71,7 +67,6 @@ def _wider_models(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def added(result: ScoreResult | dict[str, Any]) -> dict[str, Any]:
-    """The new fields of a result."""
     document = result if isinstance(result, dict) else result.model_dump(mode="json")
     return {name: document[name] for name in VALUES}
 

@@ -59,7 +59,6 @@ def without_models(suite: Suite) -> Suite:
 
 
 def runnable() -> Iterator[Any]:
-    """Every installed suite that can run here."""
     for name in sorted(suite_entry_points()):
         if (reason := why_not_here(name)) is not None:
             yield pytest.param(None, id=name, marks=pytest.mark.skip(reason=reason))
@@ -92,7 +91,6 @@ class EveryWay:
         return sorted({group.concern_id for group in groups if group is not None})
 
     def report(self, way: str, concern: str | None) -> Any:
-        """The suite's report of what one way has yielded."""
         facts = replace(self.facts, generated_at=NOW, duration_s=0.0, asked={"concern_id": concern, "batch_id": "*"})
         return self.suite.report([entry for entry in self.by_way[way] if concern is None or self._is_of(entry, concern)], facts)
 
@@ -103,7 +101,6 @@ class EveryWay:
 
 @pytest.fixture(scope="module", params=runnable())
 def every_way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EveryWay]:
-    """A suite's samples, scored in every way."""
     suite: Suite = request.param
     samples = suite.samples() if suite.samples is not None else None
     if samples is None:
@@ -175,7 +172,6 @@ def close(one: Any, other: Any, tolerance: float) -> bool:
 
 
 def without_places(value: Any) -> Any:
-    """A JSON report without what names a place or a moment."""
     if isinstance(value, dict):
         return {name: without_places(part) for name, part in value.items() if name not in PLACES}
     return [without_places(part) for part in value] if isinstance(value, list) else value
@@ -210,7 +206,6 @@ def test_every_way_gives_the_same_report(every_way: EveryWay, way: str) -> None:
 
 
 def json_of(every_way: EveryWay, report: Any) -> Any:
-    """The report's JSON document."""
     return json.loads("".join(lay_out(every_way.suite, report, "json", LayoutOptions(every_way.suite.verdict(report, None)))))
 
 

@@ -58,7 +58,6 @@ def shared_apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @pytest.fixture(scope="session")
 def shared_container() -> Iterator[Broker]:
-    """Apache Kafka in a container."""
     container, bootstrap_servers = start_container()
     yield Broker("container", bootstrap_servers)
     container.stop()
@@ -132,7 +131,6 @@ def apache_sasl_tls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secure
 
 @pytest.fixture(params=["direct", "faust"])
 def runner(request: pytest.FixtureRequest) -> str:
-    """Each runner in turn."""
     return str(request.param)
 
 

@@ -1,5 +1,3 @@
-"""What sends and what follows a topic outlive a broker that goes away and comes back, and say so."""
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -35,7 +33,6 @@ def settings(broker: Broker) -> Settings:
 
 
 async def until(condition: Callable[[], bool], timeout_s: float = 240.0) -> None:
-    """Wait for a condition."""
     async with asyncio.timeout(timeout_s):
         while not condition():  # noqa: ASYNC110 -- what is waited for is no event of ours
             await asyncio.sleep(0.02)
@@ -88,7 +85,6 @@ class Outage:
 
 @pytest.fixture(params=["embedded", pytest.param("one_node", marks=pytest.mark.apache)])
 def own(request: pytest.FixtureRequest, topic: str) -> Broker:
-    """A broker that may be broken, with the topic on it."""
     broker: Broker = request.getfixturevalue(request.param)
     broker.create_topics({topic: 1})
     return broker

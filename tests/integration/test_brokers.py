@@ -1,5 +1,3 @@
-"""The fixtures themselves: every broker carries records, commits, large records; the secured one asks who is there."""
-
 import ssl
 from typing import Any
 

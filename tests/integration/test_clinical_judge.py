@@ -1,5 +1,3 @@
-"""The clinical judge as a stage of its own: validators hand traces on, one of them is killed, and every trace has one overall result."""
-
 import json
 from typing import Any
 
@@ -31,7 +29,6 @@ def of_suite(seen: Outcomes, suite: str) -> dict[str, list[dict[str, Any]]]:
 
 
 async def requests_on(broker: Broker, topic: str, partitions: int = 4) -> list[Any]:
-    """Every record of the judge's topic."""
     consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest", fetch_max_wait_ms=50)
     await consumer.start()
     try:

@@ -1,5 +1,3 @@
-"""The clinical suite live: traces on their own topic, on every kind of broker and with both runners."""
-
 import json
 from typing import Any
 
@@ -21,7 +19,6 @@ def sample_events() -> list[dict[str, Any]]:
 
 
 def card_of(result: ScoreResult) -> Scorecard:
-    """The card that a result was made of."""
     return Scorecard(**{name: getattr(result, name) for name in Scorecard.model_fields})
 
 

@@ -1,5 +1,3 @@
-"""Conformance as a stage of its own: one service is killed in the middle of a document, the other hangs, and every trace has its verdict once they are back."""
-
 import asyncio
 import json
 import time

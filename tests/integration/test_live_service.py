@@ -1,5 +1,3 @@
-"""`touchstone serve` as a process on a real broker: what it sends is what lies on the topics, through restarts and outages."""
-
 import asyncio
 import json
 import re
@@ -36,8 +34,6 @@ pytestmark = pytest.mark.timeout(900)
 
 
 class Service(Worker):
-    """One instance."""
-
     def page(self, path: str, timeout_s: float = WAIT_S) -> tuple[int, str]:
         """One of the pages; 0 where a busy machine did not answer in time."""
         try:
@@ -46,23 +42,19 @@ class Service(Worker):
             return 0, ""
 
     def until(self, condition: Callable[[], bool], timeout_s: float = WAIT_S) -> None:
-        """Wait for a condition, while the process lives."""
         super().until(condition, timeout_s)
 
     @property
     def address(self) -> str:
-        """Where it answers."""
         self.until(lambda: '"serve_started"' in self.log)
         (found,) = re.findall(r'"address": ?"(http://[^"]+)"', self.log)
         return str(found)
 
     async def ready(self) -> None:
-        """Wait until events come."""
         await asyncio.to_thread(self.until, lambda: self.page("/readyz")[0] == 200)
 
     @asynccontextmanager
     async def stream(self, query: str = "", since: str = "") -> AsyncIterator[Stream]:
-        """A client's stream."""
         headers = {"Last-Event-ID": since} if since else {}
         async with (
             httpx.AsyncClient(timeout=WAIT_S, trust_env=False) as client,
@@ -72,7 +64,6 @@ class Service(Worker):
             yield Stream(answer)
 
     async def get(self, path: str) -> Any:
-        """A JSON answer."""
         async with httpx.AsyncClient(timeout=WAIT_S, trust_env=False) as client:
             return (await client.get(self.address + path)).json()
 
@@ -105,7 +96,6 @@ def serve(place: Broker, namespace: Namespace) -> Iterator[Serve]:
 
 @pytest.fixture
 def down(embedded: Broker) -> EmbeddedBroker:
-    """The broker, to be taken down."""
     assert embedded.embedded is not None
     return embedded.embedded
 
@@ -118,7 +108,6 @@ class Producer:
         self.sent = 0
 
     async def send(self, count: int) -> None:
-        """So many more."""
         numbers = range(self.sent, self.sent + count)
         self.sent += count
         headers = [("ce_type", b"touchstone.result")]
@@ -135,7 +124,6 @@ def numbers(messages: Sequence[Message]) -> list[int]:
 
 
 async def taken(stream: Stream, count: int) -> list[Message]:
-    """The next messages."""
     return [await anext(stream) for _ in range(count)]
 
 
@@ -182,7 +170,6 @@ async def test_a_service_that_is_killed_and_started_again_misses_and_doubles_not
 
 
 async def until_joined(service: Service) -> None:
-    """Wait until a client follows."""
     await asyncio.to_thread(service.until, lambda: 'touchstone_serve_clients{carrier="sse"} 1.0' in service.page("/metrics")[1])
 
 

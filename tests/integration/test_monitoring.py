@@ -1,5 +1,3 @@
-"""A real Prometheus scrapes a real run under load: what dashboards and rules ask is answered with data."""
-
 import asyncio
 import itertools
 import json
@@ -140,14 +138,12 @@ async def prometheus(folder: Path, targets: Sequence[str], suites: Sequence[str]
 
 
 def poison(live: Live) -> Iterator[Outgoing]:
-    """A record that no suite can read, on every input topic."""
     topics = live.settings.topics
     for topic in (topics.generations, topics.traces):
         yield Outgoing("poison", topic, None, b"{")
 
 
 async def load(live: Live, parts: Sequence[Part]) -> None:
-    """Send the samples of every suite, again and again."""
     for round_ in itertools.count():
         for part in parts:
             outgoing = Outgoings(live.settings, [part.suite], event_files(part.samples.paths), {}, Way(None))

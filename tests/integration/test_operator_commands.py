@@ -1,5 +1,3 @@
-"""The operator commands against real brokers: what they send is what was there, and what they say is what the broker has."""
-
 import asyncio
 import json
 import os
@@ -52,12 +50,9 @@ class Scene:
         return json.loads(ran.out)
 
     def json_lines(self, *arguments: object) -> list[Any]:
-        """A command's JSON lines."""
         return [json.loads(line) for line in self(*arguments, "--json").out.splitlines()]
 
     def send(self, topic: str, *records: Mapping[str, Any]) -> None:
-        """Records as they are, in order."""
-
         async def work() -> None:
             async with AIOKafkaProducer(bootstrap_servers=self.broker.bootstrap_servers, max_request_size=2**30) as producer:
                 for record in records:
@@ -66,8 +61,6 @@ class Scene:
         asyncio.run(work())
 
     def kept(self, topic: str) -> list[Any]:
-        """Every record of a topic, partition by partition."""
-
         async def work() -> list[Any]:
             async with AIOKafkaConsumer(bootstrap_servers=self.broker.bootstrap_servers, group_id=None) as consumer:
                 await consumer._client.force_metadata_update()
@@ -306,14 +299,12 @@ def test_show_keeps_the_payload_back_and_a_terminal_safe(scene: Scene) -> None:
 
 @pytest.fixture
 def up(tmp_path: Path) -> Iterator["Up"]:
-    """Two suites that load no models."""
     with Up(tmp_path, "--suite", "safe_v0", "--suite", "clinical") as one:
         yield one
 
 
 @pytest.fixture
 def up_with_one_suite(tmp_path: Path) -> Iterator["Up"]:
-    """For what concerns processes alone."""
     with Up(tmp_path, "--suite", "safe_v0") as one:
         yield one
 
@@ -350,7 +341,6 @@ class Up:
             time.sleep(0.05)
 
     def children(self) -> list[int]:
-        """Processes that this one has started."""
         threads = Path(f"/proc/{self.process.pid}/task").glob("*/children")
         return [int(pid) for thread in threads for pid in thread.read_text().split()]
 
@@ -369,7 +359,6 @@ def gone(pids: Sequence[int], within_s: float) -> bool:
 
 
 def own_children() -> set[int]:
-    """Every process below this one."""
     return {child.pid for child in psutil.Process().children(recursive=True)}
 
 

@@ -1,5 +1,3 @@
-"""Poison of the Kafka layer: what lies on a topic though no client library would write it. It hurts only itself."""
-
 import asyncio
 import json
 import os
@@ -142,7 +140,6 @@ async def test_a_timestamp_says_nothing_about_whether_an_event_is_read(broker: B
 
 
 async def commit(broker: Broker, group: str, part: TopicPartition, offset: int) -> None:
-    """Commit an offset for a group without members."""
     async with AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=group, enable_auto_commit=False) as consumer:
         consumer.assign([part])
         await consumer.commit({part: offset})

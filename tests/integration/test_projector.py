@@ -1,5 +1,3 @@
-"""The projector on a real broker: from the results topic to reports, through restarts, kills and outages."""
-
 import asyncio
 import contextlib
 import json

@@ -1,5 +1,3 @@
-"""`touchstone reconcile` against a real broker: holes are records without an outcome, and nothing else is."""
-
 import asyncio
 import json
 import os
@@ -76,7 +74,6 @@ class Scene:
             await producer.send_and_wait(self.settings.topics.dead, b"x", headers=headers)
 
     def outcomes(self, *events: Event) -> None:
-        """Put outcomes into the store, as the projector would."""
         own = [self._moved(event) for event in events]
         first = self.store.positions("by hand").get(0)
         self.store.apply(project("by hand", {0: first}, {0: records(*own, first=first or 0)}), 1.0)

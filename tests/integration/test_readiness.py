@@ -1,5 +1,3 @@
-"""The pages tell the truth about the broker: a process that starts without one waits, and one whose broker dies is not ready."""
-
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -22,7 +20,6 @@ def told(worker: Worker, event: str) -> int:
 
 @pytest.fixture
 def broker_of_its_own(embedded: Broker, namespace: Namespace) -> EmbeddedBroker:
-    """An embedded broker with the topics, to be taken down."""
     embedded.create_topics(namespace.topics())
     assert embedded.embedded is not None
     return embedded.embedded
@@ -30,7 +27,6 @@ def broker_of_its_own(embedded: Broker, namespace: Namespace) -> EmbeddedBroker:
 
 @pytest.fixture
 def project(embedded: Broker, namespace: Namespace, tmp_path: Path) -> Iterator[Callable[[], Worker]]:
-    """Starts a projector, and kills what is left of it."""
     started: list[Worker] = []
 
     def begin() -> Worker:

@@ -1,5 +1,3 @@
-"""What was put aside is scored later under the ids that it would have had at first, and the account then says scored."""
-
 import asyncio
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""A system under test behind Kafka topics, on the embedded broker."""
-
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable

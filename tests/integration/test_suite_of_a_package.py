@@ -40,8 +40,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Toys:
-    """Commands of an environment that has the package."""
-
     def __init__(self, site: Path, env: dict[str, str], cwd: Path) -> None:
         self.env = os.environ | env | {"PYTHONPATH": os.pathsep.join([str(site), str(ROOT)])}
         self.cwd = cwd
@@ -57,7 +55,6 @@ class Toys:
 
 @pytest.fixture
 def toys(site: Path, tmp_path: Path) -> Toys:
-    """Commands without a broker, and a file of cases."""
     (tmp_path / "cases.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES), encoding="utf-8")
     return Toys(site, {}, tmp_path)
 
@@ -101,7 +98,6 @@ def test_python_scores_with_it(toys: Toys) -> None:
 
 @pytest.fixture
 def projecting(shared_embedded: Broker, namespace: Namespace, site: Path, tmp_path: Path) -> Iterator[Worker]:
-    """A projector that knows the package."""
     env = namespace.environment(shared_embedded) | {"PYTHONPATH": str(site), "TOUCHSTONE_STORE_URL": f"sqlite:///{tmp_path}/results.db"}
     projector = Worker("", env, command=[sys.executable, "-m", "touchstone.ops.cli", "projector"])
     yield projector

@@ -39,8 +39,6 @@ FEW = {"summary-clinical-good", "summary-law-good", "summary-law-entities", "sum
 
 @dataclass
 class Live:
-    """Workers of one suite under one runner."""
-
     suite: Suite
     runner: str
     env: dict[str, str]
@@ -58,7 +56,6 @@ def runner(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(params=[pytest.param(lexical_engines.SUITE, id="lexical"), pytest.param(SUITE, id="default", marks=SLOW)])
 def live(request: pytest.FixtureRequest, shared_embedded: Broker, namespace: Namespace, runner: str, tmp_path: Path) -> Iterator[Live]:
-    """Starts workers of the suite, with the samples' golds."""
     if request.param is SUITE and runner == "direct":
         pytest.skip("the model is asked under the default runner; what differs between runners is shown without it")
     shared_embedded.create_topics(namespace.topics())
@@ -135,7 +132,6 @@ async def test_every_event_ends_in_its_outcome_live_as_in_batch(shared_embedded:
 
 
 def check_metrics(text: str, suite: str) -> None:
-    """The engines' own families, in the form of all others."""
     families = {family.name: family for family in text_string_to_metric_families(text)}
     engine = {name: family for name, family in families.items() if name.startswith("touchstone_engine_")}
     assert {family.type for family in engine.values()} == {"counter", "gauge", "histogram"}
@@ -171,13 +167,11 @@ async def test_a_shutdown_amid_work_is_bounded_and_the_next_worker_scores_the_re
 
 
 def in_flight(worker: Worker) -> float:
-    """Events consumed whose outcome is not acknowledged yet."""
     found = re.search(r"^touchstone_events_in_flight\{[^}]*\} (\S+)", worker.page("/metrics")[1], re.MULTILINE)
     return float(found[1]) if found else 0.0
 
 
 def wait_until(so: Callable[[], bool], worker: Worker) -> None:
-    """Poll one of the worker's pages."""
     deadline = time.monotonic() + PATIENCE_S
     while not so():
         assert time.monotonic() < deadline, worker.log

@@ -68,7 +68,6 @@ def make_job(publisher: GatedPublisher | None = None, **worker: Any) -> Job:
 
 
 def faust_app(job: Job, folder: Path) -> Any:
-    """Ours, never started."""
     return make_app(job, str(folder))
 
 
@@ -152,7 +151,6 @@ def feed(plan: Plan, field: Field) -> None:
 
 
 def drain(field: Field, seconds: float = 30.0) -> None:
-    """Wait until the group has committed every event."""
     offsets = Offsets(field.grounds.bootstrap_servers, field.group)
     deadline = time.monotonic() + seconds
     while offsets.committed(field.topic("generations"), 4) != offsets.ends(field.topic("generations"), 4):
@@ -389,8 +387,6 @@ def test_sigterm_is_heard_while_no_assignment_comes(runner: str, embedded: Broke
 
 
 class FakeGroup:
-    """A consumer that answers what the watchdog asks."""
-
     def __init__(self, end: int, committed: int | None) -> None:
         self._end, self._committed = end, committed
 

@@ -1,5 +1,3 @@
-"""The watchdog tells a standstill from quiet, with topics as producers leave them."""
-
 import asyncio
 import json
 import time

@@ -1,5 +1,3 @@
-"""The worker as a process, on every broker and with both runners."""
-
 import asyncio
 import json
 import os

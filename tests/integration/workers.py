@@ -70,7 +70,6 @@ class Worker:
         return self.process.wait(timeout_s)
 
     def close(self) -> None:
-        """Kill what is left."""
         with contextlib.suppress(ProcessLookupError):
             self.process.kill()
         self.process.wait(10)

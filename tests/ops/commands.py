@@ -11,8 +11,6 @@ from touchstone.ops.cli import main
 
 @dataclass
 class Ran:
-    """What a command left behind."""
-
     code: int
     out: str
     err: str
@@ -26,8 +24,6 @@ class Ran:
 
 
 class Commands:
-    """The command line, called in this process."""
-
     def __init__(self, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
         self._captured, self._monkeypatch = capfdbinary, monkeypatch
 

@@ -15,7 +15,6 @@ NOW = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
 
 
 def gold(source_id: str = "doc-1", **changes: Any) -> dict[str, Any]:
-    """A gold standard with ten facts."""
     summary = {
         "main_theme": "Ten facts.",
         "summary": "One. Two. Three.",
@@ -41,13 +40,11 @@ def card(loss: float, label: str = "Pass") -> Scorecard:
 
 
 def hard_fail(rule: str) -> Scorecard:
-    """A hard fail."""
     finding = Finding(severity="critical", code=rule, path="generated", message="a guardrail holds")
     return Scorecard(label="Fail", values={"loss": 1.0}, findings=(finding,))
 
 
 def unscored(code: str) -> Scorecard:
-    """A named outcome."""
     return Scorecard(label="unscored", values={}, failures=(Failure(component="summary_loss", kind="input", code=code),))
 
 

@@ -1,5 +1,3 @@
-"""`--against` and `--max-drop`, as a user meets them, in every command that makes a report."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -13,12 +11,6 @@ from tests.streams.results_topic import projection
 from touchstone.ops.store.results import ResultStore
 
 PATIENT = {"resourceType": "Patient", "id": "p", "gender": "female", "birthDate": "1980-01-01"}
-
-
-@pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
-    return Commands(capfdbinary, monkeypatch)
 
 
 def cases(path: Path, passing: int, of: int = 4) -> Path:
@@ -80,7 +72,6 @@ def test_every_command_that_reports_has_both_options(run: Commands) -> None:
 
 @pytest.fixture
 def stored(tmp_path: Path) -> str:
-    """A store of two batches."""
     url = f"sqlite:///{tmp_path / 'store.db'}"
     store = ResultStore.open(url, create=True)
     store.apply(projection(*batch("b1", 0, ("Pass",) * 6), *batch("b2", 24, ("Pass",) * 3 + ("Fail",) * 3)), 1.0)

@@ -1,5 +1,3 @@
-"""Operator commands that need no broker: help, settings, explanations, mistakes."""
-
 import asyncio
 import json
 import os
@@ -30,7 +28,6 @@ NOWHERE = "127.0.0.1:1"
 
 
 def every_command(group: Any = None, path: tuple[str, ...] = ()) -> list[str]:
-    """The names of all commands, groups' own included."""
     group = typer.main.get_command(app) if group is None else group
     found: list[str] = []
     for name, command in group.commands.items():
@@ -39,12 +36,11 @@ def every_command(group: Any = None, path: tuple[str, ...] = ()) -> list[str]:
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
+def run(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
     monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
     monkeypatch.setenv("COLUMNS", "160")
     monkeypatch.setattr("touchstone.ops.local.extras.EXTRAS", {})  # each would be tried, which takes seconds: see local/test_extras.py
-    return Commands(capfdbinary, monkeypatch)
+    return commands
 
 
 @pytest.mark.parametrize("command", every_command())

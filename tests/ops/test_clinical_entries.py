@@ -1,5 +1,3 @@
-"""Any bytes at all: one entry, that can be written in every format, and never a defect of ours."""
-
 import json
 from dataclasses import replace
 from functools import lru_cache
@@ -33,7 +31,6 @@ def scorer() -> Scorer[Any]:
 
 
 def reported(directory: Path, data: bytes, given_settings: ClinicalSettings | None = None) -> ClinicalReport:
-    """The report of a run over one file."""
     path = directory / "file"
     path.write_bytes(data)
     own = given_settings or ClinicalSettings()
@@ -44,7 +41,6 @@ def reported(directory: Path, data: bytes, given_settings: ClinicalSettings | No
 
 
 def judged_of(directory: Path, data: bytes, given_settings: ClinicalSettings | None = None) -> JudgedFile:
-    """The one entry of a file."""
     (judged,) = reported(directory, data, given_settings).files
     return judged
 

@@ -1,5 +1,3 @@
-"""`touchstone report --suite clinical`: traces from the result store, told as `touchstone eval validate` tells them from files."""
-
 import json
 from collections.abc import Iterable
 from datetime import timedelta
@@ -25,15 +23,13 @@ TRACES = {"a.json": trace(fhir=GOOD_FHIR, hl7v2=GOOD_HL7V2), "b.json": trace(fhi
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
+def run(commands: Commands) -> Commands:
     for name, content in TRACES.items():
         Path(name).write_text(json.dumps(content), encoding="utf-8")
-    return Commands(capfdbinary, monkeypatch)
+    return commands
 
 
 def scored(digest: str = "d1", minutes: int = 0, cases: Iterable[dict[str, Any]] = tuple(TRACES.values())) -> list[ScoreResult]:
-    """What a worker would have produced for the traces."""
     scorer = build(ClinicalSettings())
     told = []
     for number, content in enumerate(cases):

@@ -1,5 +1,3 @@
-"""The compose files, the Dockerfile and docs/deployment.md: what must hold of them can be read; no Docker engine is needed."""
-
 import itertools
 import json
 import re

@@ -1,5 +1,3 @@
-"""`touchstone eval validate`: what it says of each kind of file, options, exit codes, streams and errors, as a user meets them."""
-
 import json
 import os
 import signal
@@ -15,12 +13,6 @@ from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR
 from tests.ops.commands import Commands, Ran
 from touchstone.ops.cli.common.shared import EXIT_ERROR
 from touchstone.schemas.reports.clinical import ClinicalEntry
-
-
-@pytest.fixture
-def commands(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
-    return Commands(capfdbinary, monkeypatch)
 
 
 @pytest.fixture
@@ -42,7 +34,6 @@ class Run:
         return self._commands("eval", "validate", *(list(files) if paths is None else paths), *arguments, **options)
 
     def entries(self, files: dict[str, Any], *arguments: object, **options: Any) -> list[dict[str, Any]]:
-        """The JSON report."""
         documents: list[dict[str, Any]] = json.loads(self(files, *arguments, "--format", "json", **options).out)
         return documents
 

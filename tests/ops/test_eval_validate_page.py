@@ -1,5 +1,3 @@
-"""What docs/eval-validate.md and docs/eval-validate-reports.md show is what the command prints."""
-
 import re
 import shutil
 from pathlib import Path
@@ -23,16 +21,14 @@ SECONDS = re.compile(r"(Duration: |, )\d+\.\d ?s|(?<=generated )\S+Z|(?<=configu
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
+def run(commands: Commands) -> Commands:
     Path("oru.hl7").write_text("\r".join(SEGMENTS) + "\r", encoding="utf-8")
     Path("patient.json").write_text('{"resourceType": "Patient", "gender": "X", "birthDate": "1980-02-30"}', encoding="utf-8")
     shutil.copy(TRACES / "sample-asthma.json", "trace.json")
-    return Commands(capfdbinary, monkeypatch)
+    return commands
 
 
 def shown(command: str) -> list[str]:
-    """The lines below a command on the pages."""
     _, _, rest = PAGES.partition(f"$ {command}\n")
     return SECONDS.sub("", rest.partition("```")[0]).splitlines()
 

@@ -1,5 +1,3 @@
-"""A suite whose own code fails in a report is named with the place, and its exception's message stays unsaid."""
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

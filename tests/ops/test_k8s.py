@@ -1,5 +1,3 @@
-"""The manifests for Kubernetes: what must hold of them can be read; no cluster is needed."""
-
 import json
 import shutil
 import subprocess

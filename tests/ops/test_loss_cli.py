@@ -1,5 +1,3 @@
-"""`touchstone loss score`: options, exit codes, streams and errors, as a user meets them."""
-
 import json
 import subprocess
 import sys
@@ -19,12 +17,6 @@ from touchstone.scorers.summary.samples import GOLDS, expected, samples, unmet
 
 Run = Callable[..., Ran]
 MIXED: dict[str, Scorecard] = {"a": card(0.1), "b": card(0.5, "Review"), "c": hard_fail("truncated")}
-
-
-@pytest.fixture
-def commands(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
-    return Commands(capfdbinary, monkeypatch)
 
 
 @pytest.fixture

@@ -1,5 +1,3 @@
-"""`touchstone models`: what it lists, fetches and measures."""
-
 import json
 import sys
 from collections.abc import Sequence
@@ -18,17 +16,15 @@ from touchstone.scorers.engines.speed import HYPOTHESIS_WORDS, PAIRS_FIRST, PREM
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
+def run(commands: Commands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(encoders, "_in_hub_cache", lambda *_: None)
-    return Commands(capfdbinary, monkeypatch)
+    return commands
 
 
 @pytest.fixture
 def only_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The small encoder alone is on this machine."""
     monkeypatch.setattr(Encoder, "find", lambda self, folder=None: Found("package", Path("/weights")) if self is MINILM else None)
 
 

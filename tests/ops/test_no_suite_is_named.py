@@ -1,5 +1,3 @@
-"""What the house must know of a suite, the suite says: nothing outside a suite's own package and commands has heard its name."""
-
 import ast
 import re
 from collections.abc import Iterator

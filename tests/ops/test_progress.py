@@ -1,5 +1,3 @@
-"""Progress for people: late, on a terminal only, and gone when the work is done."""
-
 import io
 import re
 
@@ -11,8 +9,6 @@ _CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
 
 
 class Terminal(io.StringIO):
-    """A stream that a person watches."""
-
     def isatty(self) -> bool:
         return True
 
@@ -24,7 +20,6 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The clock: its only item is the time."""
     at = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: at[0])
     monkeypatch.setenv("TERM", "xterm")

@@ -1,5 +1,3 @@
-"""docs/python.md: every example runs, and prints what the page says that it prints."""
-
 import re
 import subprocess
 import sys

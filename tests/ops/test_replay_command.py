@@ -1,5 +1,3 @@
-"""`touchstone replay`: what it prints and how it ends."""
-
 import asyncio
 import os
 import signal
@@ -27,12 +25,6 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     monkeypatch.setattr("touchstone.streams.telemetry.logs.configure", lambda _: None)
     monkeypatch.setattr("touchstone.streams.process.suites.running_suite", lambda name, _: (SimpleNamespace(name=name), ("touchstone.judge",)))
     return told
-
-
-@pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> Commands:
-    monkeypatch.chdir(tmp_path)
-    return Commands(capfdbinary, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,3 @@
-"""What goes wrong around a command: streams that are closed or full, files that are damaged, text that a terminal would act upon."""
-
 import contextlib
 import os
 import subprocess
@@ -26,11 +24,10 @@ CANARY = "zanzibar-canary"
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
+def run(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
     monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
     Path("ok.jsonl").write_text(CASE)
-    return Commands(capfdbinary, monkeypatch)
+    return commands
 
 
 def shell(script: str, folder: Path) -> tuple[int, str]:
@@ -125,7 +122,6 @@ def test_a_token_that_guards_nothing_or_cannot_be_sent_is_refused(token: str) ->
 
 
 def damaged(path: Path) -> str:
-    """A store whose pages behind the first are noise."""
     url = f"sqlite:///{path}"
     store = ResultStore.open(url, create=True)
     store.apply(projection(result()), 1.0)

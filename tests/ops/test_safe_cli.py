@@ -1,17 +1,12 @@
-"""`touchstone safe score`: options, exit codes, streams and errors, as a user meets them."""
-
-import io
 import json
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.ops.commands import Commands, Ran
 from tests.scorers.safe.cases import ROWS_BATCH, SUMMARY_BATCH, record, samples
 from tests.scorers.safe.test_console import SCORECARD
-from touchstone.ops.cli import main
 from touchstone.schemas.case import SafeCase
 from touchstone.scorers.safe.batch import result_of
 from touchstone.scorers.safe.scorer import SafeScorer
@@ -20,33 +15,14 @@ from touchstone.scorers.safe.settings import SafeSettings
 CANARY = "zanzibar-canary"
 
 
-@dataclass
-class Ran:
-    """What a command left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
 class Command:
     """Runs `touchstone safe score` in this process, in an empty working directory."""
 
-    def __init__(self, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, directory: Path) -> None:
-        self._captured, self._monkeypatch, self.directory = capfdbinary, monkeypatch, directory
+    def __init__(self, commands: Commands, directory: Path) -> None:
+        self._commands, self.directory = commands, directory
 
     def __call__(self, *arguments: object, stdin: str | None = None, env: dict[str, str] | None = None) -> Ran:
-        with self._monkeypatch.context() as patch:
-            patch.setattr(sys, "argv", ["touchstone", "safe", "score", *map(str, arguments)])
-            if stdin is not None:
-                patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-            for name, value in (env or {}).items():
-                patch.setenv(name, value)
-            with pytest.raises(SystemExit) as ended:
-                main()
-        captured = self._captured.readouterr()
-        assert isinstance(ended.value.code, int)
-        return Ran(ended.value.code, captured.out.decode(), captured.err.decode())
+        return self._commands("safe", "score", *arguments, stdin=None if stdin is None else stdin.encode(), env=env)
 
     def file(self, name: str, *records: Any) -> Path:
         """A JSON lines file; a string is written as it is."""
@@ -57,9 +33,8 @@ class Command:
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
-    monkeypatch.chdir(tmp_path)
-    return Command(capfdbinary, monkeypatch, tmp_path)
+def run(commands: Commands, tmp_path: Path) -> Command:
+    return Command(commands, tmp_path)
 
 
 def test_all_pass_exits_0(run: Command) -> None:

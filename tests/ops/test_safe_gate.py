@@ -1,5 +1,3 @@
-"""The CI gate of docs/ci-gate.md: the script is run, and the workflow runs that script."""
-
 import json
 import os
 import shutil

@@ -1,5 +1,3 @@
-"""Where cases come from: folders walked in name order, links and hidden files, patterns, packed files."""
-
 import gzip
 import io
 import os

@@ -1,5 +1,3 @@
-"""What a command writes where one terminal shows both its report and its messages."""
-
 import sys
 from pathlib import Path
 
@@ -11,8 +9,6 @@ PROBLEM = "broken.jsonl"
 
 
 class Watched:
-    """A stream that says it is a terminal."""
-
     def __init__(self, name: str) -> None:
         self._name = name
 
@@ -24,10 +20,9 @@ class Watched:
 
 
 @pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
+def run(commands: Commands, tmp_path: Path) -> Commands:
     (tmp_path / PROBLEM).write_text('{"test_id": "a", "concern_id": "c", "batch_id": "b"}\n{"test_id"\n')
-    return Commands(capfdbinary, monkeypatch)
+    return commands
 
 
 @pytest.mark.parametrize("command", ["score safe_v0", "safe score", "eval validate"])

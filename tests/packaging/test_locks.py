@@ -1,5 +1,3 @@
-"""The locks: one resolution, hashed, without the name of a host; and what they leave out."""
-
 import re
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The wheel as users get it: what it holds, and that it works on every supported Python that this machine has."""
-
 import json
 import os
 import re
@@ -37,7 +35,6 @@ def members(wheel: Path) -> set[str]:
 
 
 def built(source: Path, into: Path) -> Path:
-    """The wheel of a source tree."""
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(into)]
     subprocess.run(build, cwd=source, check=True, capture_output=True, timeout=ENDS_S)
     (wheel,) = into.glob("*.whl")
@@ -111,7 +108,6 @@ class Environment:
     elsewhere: Path
 
     def run(self, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run one of its programs far from the checkout."""
         env = {name: value for name, value in os.environ.items() if not re.match(r"PYTHON|VIRTUAL_ENV|KAFKA_|TOUCHSTONE_", name)}
         line = [str(self.folder / "bin" / program), *arguments]
         return subprocess.run(line, cwd=self.elsewhere, env=env, capture_output=True, text=True, check=False, timeout=ENDS_S)

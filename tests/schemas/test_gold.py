@@ -1,5 +1,3 @@
-"""The specification's constraints on golds."""
-
 import pytest
 from pydantic import ValidationError
 

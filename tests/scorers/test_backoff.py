@@ -1,5 +1,3 @@
-"""Delays between attempts: bounded, growing, scattered."""
-
 import random
 
 from hypothesis import given

@@ -1,5 +1,3 @@
-"""While a stage is unavailable one case asks it, in turn, and the others wait."""
-
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -12,8 +10,6 @@ from touchstone.scorers.breaker import TIMEOUTS_MAX, Breaker
 
 
 class Seen:
-    """What the breaker tells."""
-
     def __init__(self) -> None:
         self.told: list[str] = []
         self.failures = 0

@@ -1,5 +1,3 @@
-"""JSON documents that people write by hand."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""A server that nobody reaches costs a few cases their deadline, and not all of them."""
-
 import asyncio
 import time
 

@@ -1,5 +1,3 @@
-"""A child ends with the program that started it, however that ends."""
-
 import subprocess
 import sys
 import threading
@@ -28,7 +26,6 @@ time.sleep(600)
 
 
 def child_of_a_killed_parent(marker: str, before: str = "") -> int:
-    """The id of a process whose parent has been killed."""
     started = subprocess.Popen([sys.executable, "-c", PARENT, CHILD.format(before=before), marker], stdout=subprocess.PIPE)
     assert started.stdout is not None
     pid = int(started.stdout.readline())

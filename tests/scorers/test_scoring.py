@@ -1,5 +1,3 @@
-"""Case → result, for every caller: whatever the suite's own code does, each case has one result."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""The settings engine: layers, names, and who is named for what is wrong."""
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

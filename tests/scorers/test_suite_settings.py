@@ -1,5 +1,3 @@
-"""Which suites can run in an environment, and what is said of those that cannot."""
-
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any

@@ -49,7 +49,6 @@ class Told:
 
 
 def result(**told: Any) -> ScoreResult:
-    """A result event."""
     one = Told(**told)
     return ScoreResult.model_validate(
         {

@@ -18,7 +18,6 @@ QUOTING = SafeSettings(quote=True)
 
 
 def written(path: Path, text: str | bytes) -> Path:
-    """The file, with its folders."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path

@@ -1,5 +1,3 @@
-"""The Python call says what is wrong with how it was called, and quotes nothing."""
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,3 @@
-"""Records → valid cases with their ids; what is no case is a problem in its place."""
-
 import json
 import uuid
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""A data directory: `<concern_id>/<batch_id>.json|jsonl`, found by concern and pattern."""
-
 import gzip
 import json
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What a run has yielded: in order, read again and again, in a file where it is much."""
-
 from datetime import UTC, datetime
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Cases → results: many in flight or one after the other, always in order; a defect or an outage costs its case alone."""
-
 import asyncio
 from collections.abc import Iterable
 from dataclasses import replace

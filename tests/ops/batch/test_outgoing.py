@@ -1,5 +1,3 @@
-"""Files as events: completed where they may be, checked before anything is sent, the same every time."""
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,5 +1,3 @@
-"""Entries as bytes: what comes back is what was packed, and fit to be written, compared and sent like any other."""
-
 import pickle
 from datetime import UTC, datetime
 from typing import Any

@@ -1,5 +1,3 @@
-"""One file → its records: every form, packed or not, every fault in its place, nothing held that need not be."""
-
 import gzip
 import io
 import json
@@ -90,8 +88,6 @@ def test_a_file_that_cannot_be_opened_is_a_problem(tmp_path: Path) -> None:
 
 
 class Endless(io.RawIOBase):
-    """A case, again and again."""
-
     def readable(self) -> bool:
         return True
 
@@ -131,7 +127,6 @@ def test_several_packed_parts_are_one_file(tmp_path: Path, suffix: str) -> None:
 
 
 def many() -> bytes:
-    """Lines that do not fit into one block of an archive."""
     return "".join(json.dumps(ONE | {"test_id": f"T{number}", "note": f"{number * 7919:x}"}) + "\n" for number in range(3_000)).encode()
 
 

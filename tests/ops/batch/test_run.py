@@ -1,5 +1,3 @@
-"""One run over files: each event once, in order, in one process or in several."""
-
 import json
 import multiprocessing
 import os
@@ -39,7 +37,6 @@ def told(run: Run) -> list[str]:
 
 
 def plain(entry: Entry) -> Any:
-    """An entry without what differs from run to run."""
     return entry.model_dump(exclude={"scored_at", "duration_ms"})
 
 

@@ -1,5 +1,3 @@
-"""What programs are told of events and reports: it is committed, it is valid, and what really flows fits it."""
-
 import json
 from pathlib import Path
 from typing import Any
@@ -116,7 +114,6 @@ def test_the_report_of_any_suite_fits() -> None:
 
 
 def with_(**changes: Any) -> Suite:
-    """The made-up suite with some of its parts replaced."""
     import dataclasses
 
     return dataclasses.replace(SUITE, **changes)
@@ -157,7 +154,6 @@ def test_examples_are_of_a_suite_that_the_document_is_about() -> None:
 
 
 def of_specification(document: Any) -> list[str]:
-    """What the specification's own schema finds at fault."""
     specification = json.loads(SPECIFICATION.read_text(encoding="utf-8"))
     return [f"{error.json_path}: {error.message[:200]}" for error in Draft7Validator(specification).iter_errors(document)]
 
@@ -224,11 +220,6 @@ def test_a_report_event_without_content_of_its_own_has_counts_and_means() -> Non
 
 
 class TestCommand:
-    @pytest.fixture
-    def run(self, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-        monkeypatch.chdir(tmp_path)
-        return Commands(capfdbinary, monkeypatch)
-
     def test_without_a_name_it_lists_them(self, run: Commands) -> None:
         ran = run("schemas")
         assert ran.code == 0

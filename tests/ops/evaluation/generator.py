@@ -119,7 +119,6 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def generator() -> Iterator[Generator]:
-    """A generator on loopback."""
     told = Generator()
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"generator": told}))
     server.daemon_threads = True

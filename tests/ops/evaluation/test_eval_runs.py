@@ -1,5 +1,3 @@
-"""`touchstone eval` as a user meets it: what is run, what is written, exit codes, streams, and how a run that was stopped goes on."""
-
 import json
 import os
 import signal
@@ -27,17 +25,15 @@ QUICK = {"EVAL_SYSTEM_RETRY_MIN_S": "0.001", "EVAL_SYSTEM_RETRY_MAX_S": "0.002",
 
 
 @pytest.fixture
-def commands(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Commands:
-    monkeypatch.chdir(tmp_path)
+def commands(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> Commands:
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "TOUCHSTONE_JUDGE_API_KEY", "TOUCHSTONE_JUDGE_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
     for name, value in QUICK.items():
         monkeypatch.setenv(name, value)
-    return Commands(capfdbinary, monkeypatch)
+    return commands
 
 
 def report() -> dict[str, Any]:
-    """The newest JSON report."""
     newest = max(Path("eval-results").glob("eval-*.json"), key=lambda path: path.stat().st_mtime_ns)
     document: dict[str, Any] = json.loads(newest.read_bytes())
     return document
@@ -186,7 +182,6 @@ def test_without_a_key_a_run_says_that_there_is_no_judge(commands: Commands) -> 
 
 
 def judged_by(monkeypatch: pytest.MonkeyPatch, judge: FakeJudge) -> dict[str, str]:
-    """The variables of a run that this judge is asked in."""
     monkeypatch.setattr(serve, "open_judge", lambda _settings, **_: judge)
     return {"TOUCHSTONE_JUDGE_BASE_URL": "http://127.0.0.1:1/v1"}
 

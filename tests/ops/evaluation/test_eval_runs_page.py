@@ -1,5 +1,3 @@
-"""What docs/eval-runs.md shows is what the command prints, and what it says of cases, settings and options is so."""
-
 import re
 from collections import Counter
 from pathlib import Path

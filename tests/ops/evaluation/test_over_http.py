@@ -1,5 +1,3 @@
-"""Asking a system over HTTP: every fault has a name, what may pass is asked again, and nothing of an answer's text is told."""
-
 import asyncio
 import time
 from typing import Any

@@ -1,5 +1,3 @@
-"""Files of prompts: what counts as a prompt, and what is said of a file that cannot be used."""
-
 from pathlib import Path
 
 import pytest

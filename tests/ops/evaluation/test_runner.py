@@ -1,5 +1,3 @@
-"""Runs with a suite made for the test: order, bounds, failures, what is kept, and how a run goes on."""
-
 import asyncio
 import json
 from collections.abc import Mapping

@@ -1,5 +1,3 @@
-"""The laboratory's door: what it lists, and that every name in it starts."""
-
 import subprocess
 import sys
 

@@ -1,5 +1,3 @@
-"""The checks behind `touchstone doctor` that concern suites."""
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,3 @@
-"""What the demo shows of each suite, and what it leaves out, without a broker."""
-
 import os
 from dataclasses import replace
 from importlib.util import find_spec

@@ -1,5 +1,3 @@
-"""Extras are tried, not looked for."""
-
 from pathlib import Path
 
 import pytest

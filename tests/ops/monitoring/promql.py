@@ -62,7 +62,6 @@ class Query:
 
 
 def rules(path: Path) -> list[dict[str, Any]]:
-    """Every rule of a file."""
     return [rule for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
 
 
@@ -72,7 +71,6 @@ def recorded() -> dict[str, str]:
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A dashboard."""
     made: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return made
 
@@ -83,7 +81,6 @@ def panels(page: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def queries() -> list[Query]:
-    """Every expression of every dashboard."""
     found = []
     for path in DASHBOARDS:
         page = read(path)

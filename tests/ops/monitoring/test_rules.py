@@ -1,5 +1,3 @@
-"""Rules and alerts: valid, tested, explained, and written against metrics that exist."""
-
 import re
 import shlex
 import shutil
@@ -48,7 +46,6 @@ def test_the_alertmanagers_configuration_is_valid() -> None:
 
 
 def fires(scenario: dict[str, Any]) -> set[str]:
-    """Alerts that a scenario expects."""
     told = {test["alertname"] for test in scenario.get("alert_rule_test", []) if test["exp_alerts"]}
     samples = [sample["labels"] for test in scenario.get("promql_expr_test", []) for sample in test["exp_samples"]]
     return told | {name for labels in samples for name in re.findall(r'alertname="(\w+)"', labels)}

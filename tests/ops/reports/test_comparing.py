@@ -1,5 +1,3 @@
-"""A batch compared with an earlier one: which cases are the same, which way figures went, and how every format says it."""
-
 import dataclasses
 import json
 import random
@@ -24,7 +22,6 @@ from touchstone.scorers.suite import Suite
 
 
 def batch(labels: Sequence[Label], *, names: str = "case", shift: float = 0.0, code: str = "toy.small") -> list[ScoreResult]:
-    """A case for each label, its size by its number."""
     return [
         result(
             f"{names}-{number:03}",
@@ -38,12 +35,10 @@ def batch(labels: Sequence[Label], *, names: str = "case", shift: float = 0.0, c
 
 
 def side(results: Sequence[ScoreResult], suite: Suite = SUITE, **facts: str) -> Reported:
-    """A batch as a side of a comparison."""
     return dataclasses.replace(reported(report_of(results, suite), suite), **facts)
 
 
 def compared(before: Sequence[ScoreResult], now: Sequence[ScoreResult], suite: Suite = SUITE) -> Comparison:
-    """The second batch against the first."""
     return compare(suite, side(before, suite, name="batch B0"), side(now, suite))
 
 
@@ -147,7 +142,6 @@ def test_without_a_scored_case_on_a_side_there_is_no_difference() -> None:
 
 
 def laid_out(comparison: Comparison, results: Sequence[ScoreResult], format: str, suite: Suite = SUITE) -> str:
-    """A report with a comparison, as text."""
     report = report_of(results, suite)
     return "".join(lay_out(suite, report, format, dataclasses.replace(options(report), comparison=comparison)))
 

@@ -1,5 +1,3 @@
-"""Earlier JSON reports are read back for every suite, and what is none is refused in one line."""
-
 import dataclasses
 import json
 from collections.abc import Iterator
@@ -32,7 +30,6 @@ SAMPLES = ((SAFE, SafeSettings(quote=True), "scorers/safe/samples/I25"), (CLINIC
 
 
 def written(path: Path, suite: Suite, report: Any) -> Path:
-    """The JSON report as a file."""
     path.write_text("".join(lay_out(suite, report, "json", LayoutOptions(suite.verdict(report, None)))), encoding="utf-8")
     return path
 
@@ -57,7 +54,6 @@ def test_a_loss_report_is_read_back(tmp_path: Path) -> None:
 
 
 def facts(suite: Suite) -> RunFacts:
-    """Of a run."""
     return report_of([]).facts if suite is SUITE else dataclasses.replace(report_of([]).facts, suite=suite)
 
 
@@ -70,8 +66,6 @@ def test_the_report_of_any_suite_is_read_back(entries: Any, tmp_path: Path) -> N
 
 
 class Model(BaseModel):
-    """A report of a suite's own that is a model."""
-
     names: list[str]
 
 

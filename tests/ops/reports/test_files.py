@@ -1,5 +1,3 @@
-"""Names of reports that cannot leave their directory, and writes that are whole or not there."""
-
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""The page: one file that parses, that no input breaks out of, and that a browser sorts and filters."""
-
 import base64
 import hashlib
 import re

@@ -1,5 +1,3 @@
-"""The generic layouts of a suite that was made up for them."""
-
 import dataclasses
 import gc
 import json

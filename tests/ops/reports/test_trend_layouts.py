@@ -1,5 +1,3 @@
-"""A trend in every format: charts that say in words what they show, and the points as a table."""
-
 import dataclasses
 import json
 import re
@@ -40,12 +38,10 @@ def point(number: int, passed: int | None = 5, size: float | None = 0.5, **given
 
 
 def trend(*points: TrendPoint, by: str = "batch") -> Trend:
-    """Of some points."""
     return Trend(by=by, values=(TrendValue(name="size", heading="Size", places=2, better="higher"),), points=points, left_out=0)
 
 
 def laid_out(one: Trend, format: str) -> str:
-    """A report with a trend, as text."""
     report = report_of([result("a")])
     return "".join(lay_out(SUITE, report, format, dataclasses.replace(options(report), trend=one)))
 
@@ -74,7 +70,6 @@ def test_junit_has_the_pass_rates_as_a_property() -> None:
 
 
 def charts(text: str) -> list[dict[str, str]]:
-    """The line charts of a page."""
     return [one for one in Page(text).all("svg") if one.get("class") == "trend"]
 
 
@@ -91,7 +86,6 @@ def test_every_point_says_its_figures_where_it_is_touched() -> None:
 
 
 def numbers(text: str, element: str, name: str) -> list[Sequence[float]]:
-    """The points of lines or areas."""
     found = [one["points"] for one in Page(text).all(element) if one.get("class") == name]
     return [[float(number) for number in re.split("[ ,]", points)] for points in found]
 

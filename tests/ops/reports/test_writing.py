@@ -1,5 +1,3 @@
-"""Reports on their way out."""
-
 import os
 import signal
 import subprocess

@@ -39,7 +39,6 @@ SUITE = Suite(
 def result(
     name: str | None, label: Label = "Pass", *, number: int = 0, findings: tuple[Finding, ...] = (), values: dict[str, float] | None = None, **attributes: str
 ) -> ScoreResult:
-    """One result."""
     scored = label != "unscored"
     return ScoreResult(
         result_id=f"r{number}",
@@ -62,7 +61,6 @@ def result(
 
 
 def finding(code: str = "toy.small", *, severity: Any = "major", path: str = "size", message: str = "is small", suggestion: str | None = None) -> Finding:
-    """One finding."""
     return Finding(severity=severity, code=code, path=path, message=message, suggestion=suggestion)
 
 
@@ -90,17 +88,14 @@ class Many:
 
 
 def report_of(entries: Any, suite: Suite = SUITE) -> SuiteReport:
-    """The report that every suite has."""
     return suite_report(entries, RunFacts(suite=suite, settings=NoSettings(), config_digest="d41d8cd98f00b204", generated_at=NOW))
 
 
 def options(report: SuiteReport, **given: Any) -> LayoutOptions:
-    """How it is asked for."""
     return LayoutOptions(verdict=SUITE.verdict(report, None), **given)
 
 
 def laid_out(entries: Any, format: str, suite: Suite = SUITE, **given: Any) -> str:
-    """The whole report as text."""
     from touchstone.ops.reports.layouts import lay_out
 
     report = report_of(entries, suite)
@@ -108,7 +103,6 @@ def laid_out(entries: Any, format: str, suite: Suite = SUITE, **given: Any) -> s
 
 
 def problem(what: str = "is no JSON", *, file: str = "broken.json", kind: Any = "unreadable") -> Problem:
-    """One problem."""
     return Problem(source=FileRef(file=file), what=what, kind=kind)
 
 

@@ -1,5 +1,3 @@
-"""config/selftest.yaml."""
-
 from pathlib import Path
 from typing import Any
 

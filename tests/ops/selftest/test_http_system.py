@@ -1,5 +1,3 @@
-"""A system under test behind HTTP, on a real server."""
-
 import json
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""A function as the system under test."""
-
 import time
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""`touchstone selftest`, with the real client against a local server that speaks the OpenAI protocol."""
-
 import asyncio
 import json
 import os
@@ -78,7 +76,6 @@ class InAThread:
 
 @pytest.fixture
 def model() -> Iterator[Callable[..., JudgeServer]]:
-    """Starts a server with a script."""
     running: list[InAThread] = []
 
     def start(script: Any = as_a_model_would, **options: Any) -> JudgeServer:
@@ -102,7 +99,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch, here: Path) -> Callable[..., Ran]:
-    """Runs the command against a server."""
     commands = Commands(capfdbinary, monkeypatch)
 
     def ran(server: JudgeServer | None, *arguments: object) -> Ran:

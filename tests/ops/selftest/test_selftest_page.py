@@ -1,5 +1,3 @@
-"""What docs/selftest.md shows is what the command prints, and what it tells of the file and the screen is so."""
-
 import json
 import re
 from pathlib import Path

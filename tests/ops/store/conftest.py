@@ -22,7 +22,6 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def store(store_url: str) -> Iterator[ResultStore]:
-    """That store, open."""
     opened = ResultStore.open(store_url, create=True)
     yield opened
     opened.close()

@@ -1,5 +1,3 @@
-"""Opening a store: clear refusals, no secrets."""
-
 from pathlib import Path
 
 import pytest

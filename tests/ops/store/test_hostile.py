@@ -1,5 +1,3 @@
-"""Whatever a record of the results topic holds, the projection counts it or the store takes it; neither ever raises."""
-
 import contextlib
 import json
 from collections.abc import Iterator
@@ -31,7 +29,6 @@ ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.d
 
 
 def paths(document: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Every place in a JSON document."""
     yield at
     pairs = document.items() if isinstance(document, dict) else enumerate(document) if isinstance(document, list) else ()
     for key, inner in pairs:
@@ -39,7 +36,6 @@ def paths(document: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(document: Any, at: tuple[Any, ...], value: Any) -> Any:
-    """The document with another value at one place."""
     if not at:
         return value
     if not isinstance(document, (dict, list)):
@@ -64,7 +60,6 @@ def _worse(document: Any, at: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 @st.composite
 def hostile(draw: st.DrawFn) -> tuple[list[tuple[str, bytes]], bytes]:
-    """A good record with a few of its values replaced."""
     event, at = draw(st.sampled_from(PLACES))
     document = json.loads(event.model_dump_json())
     document = changed(document, at, draw(_worse(document, at)))
@@ -94,7 +89,6 @@ _OPEN: dict[Path, ResultStore] = {}
 
 
 def _store(folder: Path) -> ResultStore:
-    """One store for every example."""
     if folder not in _OPEN:
         _OPEN[folder] = ResultStore.open(f"sqlite:///{folder / 'store.db'}", create=True)
     return _OPEN[folder]

@@ -42,7 +42,6 @@ ResultStore.open(sys.argv[1])
 
 @pytest.fixture
 def old_url(store_url: str) -> str:
-    """URL of a store of version 1."""
     script = (STORES / "version_1.sql").read_text()
     if store_url.startswith("sqlite"):
         with sqlite3.connect(store_url.removeprefix("sqlite:///")) as connection:
@@ -56,7 +55,6 @@ def old_url(store_url: str) -> str:
 
 
 def entries(store: ResultStore) -> list[ScoreResult]:
-    """Every result of the store, in the order of the file."""
     ways = dict.fromkeys((result.suite, result.suite_version, result.config_digest) for result in RESULTS)
     return [result for way in ways for result in StoredEntries(store, Chosen(*way, None))]
 

@@ -1,5 +1,3 @@
-"""The report from the store is that over files of the same cases, for any suite."""
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +26,6 @@ QUOTING = SafeSettings(quote=True)
 
 
 def reported(store: ResultStore, chosen: Chosen, settings: Any = QUOTING, suite: Suite = SUITE) -> Any:
-    """The suite's report of what was chosen."""
     return suite.report(StoredEntries(store, chosen), RunFacts(suite, settings, chosen.config_digest, BEGAN, asked={"batch_id": "*"}))
 
 
@@ -64,7 +61,6 @@ def records(count: int = 12) -> list[dict[str, Any]]:
 
 
 def events(written: Iterable[dict[str, Any]], settings: SafeSettings, **told: Any) -> list[ScoreResult]:
-    """What a worker would have produced for them."""
     scorer = SafeScorer(settings)
     made = []
     for offset, record in enumerate(written):

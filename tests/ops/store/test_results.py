@@ -1,5 +1,3 @@
-"""The result store: what a transaction writes, what repeats and replays leave alone, who may write."""
-
 import itertools
 import os
 import signal
@@ -118,7 +116,6 @@ EVENTS: list[ScoreResult | LedgerRecord] = [
 
 
 def contents(store: ResultStore) -> tuple[object, ...]:
-    """All that reports and accounts could show."""
     account = store.account(ACCOUNT)
     with reading(store.engine) as connection:
         rows = connection.execute(select(results.c.result_id, results.c.source_offset, results.c.content).order_by(results.c.result_id)).all()

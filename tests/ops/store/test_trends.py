@@ -1,5 +1,3 @@
-"""How a suite went over time, from the store: batches in order, or spans of time."""
-
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -23,7 +21,6 @@ HOUR = 3600
 
 
 def batch(name: str | None, hour: float, labels: Sequence[str] = ("Pass", "Fail"), **told: str) -> list[ScoreResult]:
-    """A case for each label, a second apart."""
     return [
         result(
             event=f"{name}-{hour}-{number}-{told.get('digest')}-{told.get('concern')}",
@@ -39,12 +36,10 @@ def batch(name: str | None, hour: float, labels: Sequence[str] = ("Pass", "Fail"
 
 
 def keep(store: ResultStore, *batches: Sequence[ScoreResult]) -> None:
-    """The results of all of them."""
     store.apply(projection(*(one for results in batches for one in results)), 1.0)
 
 
 def of(store: ResultStore, **wanted: str) -> Trend:
-    """The trend beside what is asked for."""
     found = trend_of(store, SUITE, choose(store, Wanted("safe_v0", **wanted)))  # type: ignore[arg-type]  # names of texts
     assert found is not None
     return found

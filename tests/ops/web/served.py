@@ -27,15 +27,12 @@ WAIT_S = 60
 
 
 def toy_suite(name: str) -> Suite:
-    """A suite that says something of itself."""
     columns = (Column("score", "Score"), Column("loss", "Loss", "lower", 3))
     return replace(unknown_suite(name, "1.2"), title=f"Suite {name}", columns=columns, metrics=("score", "loss", "third"))
 
 
 @dataclass
 class Served:
-    """A running application."""
-
     hub: Hub
     address: str
     server: WebServer
@@ -43,16 +40,13 @@ class Served:
     service: Service
 
     def bearer(self, token: str) -> dict[str, str]:
-        """The header of a token."""
         return {"Authorization": f"Bearer {token}"}
 
     async def get(self, path: str, token: str | None = None, **headers: str) -> httpx.Response:
-        """One answer."""
         return await self.client.get(path, headers=headers | (self.bearer(token) if token else {}))
 
     @asynccontextmanager
     async def stream(self, path: str = "/v1/events", token: str | None = None, **headers: str) -> AsyncIterator["Stream"]:
-        """A stream of events."""
         named = {name.replace("_", "-"): value for name, value in headers.items()} | (self.bearer(token) if token else {})
         async with self.client.stream("GET", path, headers=named) as answer:
             assert answer.status_code == 200, await answer.aread()
@@ -138,7 +132,6 @@ class Stream:
 
 
 async def until(condition: Any) -> None:
-    """Wait until something is so."""
     async with asyncio.timeout(WAIT_S):
         while not condition():  # noqa: ASYNC110 -- what is waited for has no event
             await asyncio.sleep(0.01)

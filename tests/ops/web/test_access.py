@@ -1,5 +1,3 @@
-"""Tokens and tickets."""
-
 import pytest
 
 from touchstone.ops.web.access import EVERYTHING, Access, Grant

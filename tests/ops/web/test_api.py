@@ -1,5 +1,3 @@
-"""Summaries, results, batches and suites; and what holds for every address."""
-
 import json
 from dataclasses import replace
 from typing import Any

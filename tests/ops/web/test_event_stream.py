@@ -1,5 +1,3 @@
-"""Server-Sent Events from a real server."""
-
 import asyncio
 import contextlib
 import json
@@ -16,7 +14,6 @@ from touchstone.streams.subscription.events import Event
 
 
 async def joined(web: Served, count: int = 1) -> None:
-    """Wait until streams follow live."""
     await until(lambda: web.hub.watchers == count)
 
 
@@ -157,7 +154,6 @@ async def test_a_client_that_takes_nothing_delays_nobody_and_is_cut_off() -> Non
 
 
 async def read_on(client: socket.socket) -> None:
-    """Take whatever comes, until nothing can."""
     while await asyncio.get_running_loop().sock_recv(client, 1_000_000):
         pass
 

@@ -1,5 +1,3 @@
-"""The live service as a process composes it."""
-
 from structlog.testing import capture_logs
 
 from touchstone.ops.web.live import Live, unknown_suites_of_tokens

@@ -1,5 +1,3 @@
-"""The OpenAPI document is valid, and says what the application has."""
-
 import base64
 import hashlib
 import re

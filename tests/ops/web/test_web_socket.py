@@ -1,5 +1,3 @@
-"""The same events as a WebSocket."""
-
 import asyncio
 import json
 from typing import Any
@@ -18,7 +16,6 @@ def opened(web: Served, query: str = "", **options: Any) -> Any:
 
 
 async def told(socket: ClientConnection) -> Any:
-    """The next message that is no sign of life."""
     while True:
         message = json.loads(await asyncio.wait_for(socket.recv(), WAIT_S))
         if message["event"] != "touchstone.alive":

@@ -1,5 +1,3 @@
-"""Documents made to cost more than their size, or to be judged by accident: each in time that grows with its size only."""
-
 import concurrent.futures
 import json
 import subprocess

@@ -1,5 +1,3 @@
-"""What is told is bounded; what is judged is not: scores and verdicts count every finding, in whatever order they come."""
-
 import json
 
 from hypothesis import given

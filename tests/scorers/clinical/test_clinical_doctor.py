@@ -1,5 +1,3 @@
-"""What `touchstone doctor` says of the clinical suite's packages, tables and terminology servers."""
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

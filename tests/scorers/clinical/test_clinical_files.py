@@ -1,5 +1,3 @@
-"""Files of the clinical suite: what becomes a case, what a problem, and how results are told per file, from files and from a topic."""
-
 import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -154,13 +152,11 @@ def test_a_trace_that_bears_its_file_s_name_is_a_trace_all_the_same(tmp_path: Pa
 
 
 def from_topic(run: Run) -> list[ScoreResult]:
-    """The results of a run as if each had been an event."""
     results = [entry for entry in run.entries if isinstance(entry, ScoreResult)]
     return [result.model_copy(update={"source": SourceRef(topic="traces", partition=0, offset=number)}) for number, result in enumerate(results)]
 
 
 def told(judged: JudgedFile) -> dict[str, Any]:
-    """An entry without its name, findings in one order."""
     document = judged.entry.model_dump(exclude={"file"})
     return document | {"findings": sorted(map(str, document["findings"]))}
 
@@ -184,8 +180,6 @@ def test_the_same_results_come_to_the_same_from_files_and_from_a_topic(tmp_path:
 
 def test_a_report_holds_nothing_of_its_entries() -> None:
     class Counted:
-        """Entries that are made anew for every reader."""
-
         def __init__(self) -> None:
             self.readings = 0
 

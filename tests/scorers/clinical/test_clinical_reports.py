@@ -1,5 +1,3 @@
-"""Reports on clinical files: counts, verdicts, what each format shows and what it leaves out."""
-
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
@@ -45,8 +43,6 @@ MIXED = [
 
 
 class Made(ClinicalReport):
-    """A report whose files were made by hand."""
-
     @property
     def files(self) -> Iterator[JudgedFile]:
         return iter(self.entries)  # type: ignore[arg-type]

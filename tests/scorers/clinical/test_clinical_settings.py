@@ -1,5 +1,3 @@
-"""The clinical settings: layers, terminology sources, and what is wrong told in one line."""
-
 from pathlib import Path
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Lines broken for terminals."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,5 +1,3 @@
-"""Which format a document has, seen from its beginning."""
-
 import json
 
 import pytest

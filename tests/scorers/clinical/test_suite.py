@@ -1,5 +1,3 @@
-"""The clinical suite over traces: what is scored, what a label means, and what a result says."""
-
 import asyncio
 import json
 from typing import Any

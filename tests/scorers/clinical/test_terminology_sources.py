@@ -1,5 +1,3 @@
-"""A configured terminology server or table, asked through whole documents of each format."""
-
 import json
 import threading
 from collections.abc import Iterator

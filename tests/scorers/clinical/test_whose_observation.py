@@ -1,5 +1,3 @@
-"""Values are judged by the age and sex of the patient they are of, wherever that patient stands in a document of several."""
-
 from typing import Any
 
 import pytest

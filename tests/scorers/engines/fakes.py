@@ -29,7 +29,6 @@ class Device:
         self._open.clear()
 
     def free(self) -> None:
-        """Let it go on."""
         self._open.set()
 
     def prepare(self, items: Sequence[int]) -> list[int]:
@@ -62,7 +61,6 @@ def limits(**changed: float) -> Limits:
 
 
 def made(device: Device, **changed: float) -> Batcher[int, list[int], int]:
-    """A batcher for the device."""
     return Batcher("test", device.prepare, device.forward, limits(**changed))
 
 
@@ -78,7 +76,6 @@ async def running(device: Device, **changed: float) -> AsyncIterator[Batcher[int
 
 
 def count(batcher: Batcher[int, list[int], int], name: str, **labels: str) -> float:
-    """One number of its readings."""
     for reading in batcher.readings():
         if reading.name == name and set(labels.items()) <= set(reading.labels):
             return reading.value

@@ -22,7 +22,6 @@ async def busy(device: Device, batcher: Batcher[int, list[int], int]) -> asyncio
 
 
 async def settled() -> None:
-    """Let every ready task run until it waits."""
     for _ in range(5):
         await asyncio.sleep(0)
 

@@ -1,5 +1,3 @@
-"""Which model a name means here, and that the choice fetches nothing and is told."""
-
 import json
 from pathlib import Path
 from typing import Any

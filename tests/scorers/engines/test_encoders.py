@@ -1,5 +1,3 @@
-"""Where an encoder's weights come from: a folder, a package, parts that are unpacked once, the hub; always the published content."""
-
 import os
 import random
 import subprocess
@@ -37,14 +35,12 @@ IN_PARTS = replace(TOY, parts=("encoder-part-001", "encoder-part-002", "encoder-
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache of its own, and no hub."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(encoders, "_in_hub_cache", lambda *_: None)
 
 
 @pytest.fixture
 def parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of the installed packages."""
     folder = tmp_path / "site"
     folder.mkdir()
     install(folder, zipped(CONTENT))

@@ -42,7 +42,6 @@ def config_of(folder: Path) -> dict[str, Any]:
 
 
 def graphs_for(folder: Path, model: Path) -> Path:
-    """A folder with the graphs of a tiny model's shape."""
     shape = shape_of(config_of(model))
     assert shape is not None
     folder.mkdir(exist_ok=True)

@@ -1,5 +1,3 @@
-"""A zip cut into parts is read from packages as data, and only what was published comes out of it."""
-
 import hashlib
 import io
 import random

@@ -43,7 +43,6 @@ class Scripted:
 
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[str]:
-        """Its address."""
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0, ssl=self._tls)
         port = server.sockets[0].getsockname()[1]
         yield f"http{'s' if self._tls else ''}://{'localhost' if self._tls else '127.0.0.1'}:{port}/v1"

@@ -1,5 +1,3 @@
-"""The client for threads: the same responses as the asynchronous one, and one deadline over a whole exchange."""
-
 import asyncio
 import time
 from collections.abc import Sequence

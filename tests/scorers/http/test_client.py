@@ -1,5 +1,3 @@
-"""The asynchronous client: HTTP as servers really speak it, bounds, and connections that are used again only when that is safe."""
-
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Sequence
@@ -15,14 +13,12 @@ from touchstone.scorers.http.responses import ConnectError, ReadError, RemotePro
 
 
 async def post(client: HttpClient, body: bytes = b'{"a":1}') -> Response:
-    """One request, in a test's time."""
     async with asyncio.timeout(20):
         return await client.send("POST", "", body, {"content-type": "application/json"})
 
 
 @asynccontextmanager
 async def asking(*replies: Sequence[bytes | None]) -> AsyncIterator[tuple[HttpClient, Scripted]]:
-    """A client and the server that it is to ask."""
     server = Scripted(replies)
     async with server.serving() as address:
         client = HttpClient(address, bytes_max=BOUND)
@@ -105,8 +101,6 @@ async def test_what_comes_after_an_answer_and_before_it_is_taken_is_nobody_s() -
 
 
 class Wire(asyncio.Transport):
-    """Carries nothing."""
-
     is_aborted = False
 
     def write(self, data: object) -> None:

@@ -1,5 +1,3 @@
-"""Between the judge and its server every request is accounted for: cases, verdicts, wasted calls and money, whatever goes wrong on the way."""
-
 import asyncio
 import json
 import re
@@ -39,26 +37,21 @@ class Verdict(BaseModel):
 
 
 def verdict_on(number: int) -> dict[str, Any]:
-    """What the server says of a case."""
     return {"case": number, "score": 1 + number % 5, "rationale": f"as case {number} deserves"}
 
 
 def case_of(asked: Asked) -> int:
-    """Which case a request is about."""
     found = _CASE.search(asked.text)
     assert found is not None
     return int(found[1])
 
 
 def answering(asked: Asked) -> dict[str, Any]:
-    """A script without faults."""
     return verdict_on(case_of(asked))
 
 
 @dataclass
 class Outcomes:
-    """What became of the cases."""
-
     answers: dict[int, Answer[Verdict]] = field(default_factory=dict)
     codes: dict[int, str] = field(default_factory=dict)
     unanswered: list[Unanswered] = field(default_factory=list)
@@ -70,12 +63,10 @@ class Outcomes:
             assert answer.verdict.model_dump() == verdict_on(number)
 
     def sum(self, name: str) -> float:
-        """Of what the cases know of their requests."""
         return sum(getattr(told.usage, name) for told in [*self.answers.values(), *self.unanswered])
 
 
 async def ask_all(judge: Judge, cases: int, text: str = "") -> Outcomes:
-    """Ask of all cases at once."""
     outcomes = Outcomes()
 
     async def ask(number: int) -> None:

@@ -1,5 +1,3 @@
-"""The spend ceiling: never exceeded, by however many requests and processes at once, and whatever dies in between."""
-
 import asyncio
 import multiprocessing
 import sqlite3
@@ -94,8 +92,6 @@ def test_a_request_that_crosses_into_a_new_period_is_paid_from_the_old_one(tmp_p
 
 
 class Steps:
-    """What may happen, in any order."""
-
     reserve = st.tuples(st.just("reserve"), st.integers(1, 6_000_000))
     settle = st.tuples(st.just("settle"), st.floats(0, 1))
 

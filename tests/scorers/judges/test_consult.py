@@ -1,5 +1,3 @@
-"""What a suite makes of a judge that answers, and of one that does not; which cases are asked about; what all of it has cost."""
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,8 +22,6 @@ CARD = Scorecard(label="Pass", values={"AH": 1.0})
 
 
 class Says:
-    """A judge that answers, or raises."""
-
     def __init__(self, says: Any) -> None:
         self._says = says
 
@@ -146,8 +142,6 @@ def test_costs_add_up_and_results_without_a_judge_are_passed_over() -> None:
 
 
 class Mine(Section):
-    """Settings of a suite that may ask a judge."""
-
     asks: bool = False
     judge: JudgeSettings = JudgeSettings()
 

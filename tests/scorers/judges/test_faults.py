@@ -1,5 +1,3 @@
-"""What a server may do wrong, and what becomes of the cases: none is lost, none is answered by another's verdict, and none has a score for a failure."""
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,3 @@
-"""A judge's settings: what they refuse, and how every suite comes by them."""
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

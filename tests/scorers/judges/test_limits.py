@@ -1,5 +1,3 @@
-"""The limits of a model, for all cases of a process together."""
-
 import asyncio
 from datetime import UTC, datetime
 from typing import Any
@@ -17,8 +15,6 @@ from touchstone.scorers.judges.settings import JudgeSettings
 
 
 class Clock:
-    """A clock that tests move."""
-
     now = 100.0
 
     def __call__(self) -> float:

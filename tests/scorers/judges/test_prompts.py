@@ -1,5 +1,3 @@
-"""Prompts: their files, and a case that cannot get out of its block, whatever it says."""
-
 import json
 import re
 import unicodedata

@@ -1,5 +1,3 @@
-"""What carries the judge's requests."""
-
 import httpx2
 import pytest
 

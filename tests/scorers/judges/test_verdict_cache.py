@@ -1,5 +1,3 @@
-"""Verdicts that are kept, and identical questions that share one answer."""
-
 import asyncio
 import multiprocessing
 import stat

@@ -1,5 +1,3 @@
-"""The form of a verdict: what a server is asked for, and what in its answer is the verdict."""
-
 from typing import Any, Literal
 
 import pytest

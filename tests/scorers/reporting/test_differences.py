@@ -1,5 +1,3 @@
-"""Intervals of differences: published values, a second source, pairs, order and bounds."""
-
 import random
 import sys
 from statistics import fmean
@@ -13,13 +11,11 @@ from touchstone.scorers.reporting.intervals import Pairs, Rate, mean_difference,
 
 
 def drawn(count: int, seed: int, shape: float = 6) -> list[float]:
-    """Scores as a suite yields them."""
     draw = random.Random(seed)
     return [draw.betavariate(shape, 2) for _ in range(count)]
 
 
 def known(interval: Interval | None) -> Interval:
-    """It has one."""
     assert interval is not None
     return interval
 

@@ -1,5 +1,3 @@
-"""What two ways of scoring differ in."""
-
 from datetime import UTC, datetime
 from typing import Any
 

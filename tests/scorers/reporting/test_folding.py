@@ -1,5 +1,3 @@
-"""Equal findings are one line with a count, and totals hold what is not told one by one."""
-
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.reporting import CaseView
 from touchstone.scorers.reporting.folding import CodeCounts, chosen, counts_of, folded, severities_text

@@ -1,5 +1,3 @@
-"""`--fail-on`: what fails a run beside the label Fail, the same for every suite."""
-
 from dataclasses import replace
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Confidence intervals: known values, seeds, order, bounds and cost."""
-
 import math
 import random
 import sys

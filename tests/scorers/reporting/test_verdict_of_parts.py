@@ -1,5 +1,3 @@
-"""A run whose judge failed in every case is no clean pass."""
-
 from touchstone.scorers.reporting import EXIT_FAIL, EXIT_PASS, EXIT_REVIEW
 from touchstone.scorers.reporting.verdict import Gate, verdict_by_labels
 

@@ -1,5 +1,3 @@
-"""Words and numbers as reports print them."""
-
 import pytest
 
 from touchstone.scorers.reporting.words import counted, number, percent, visible

@@ -1,5 +1,3 @@
-"""SAFE v0 with a judge that reads the follow-up questions: findings are added, and nothing else changes."""
-
 import json
 import re
 from collections.abc import AsyncIterator, Mapping
@@ -53,7 +51,6 @@ ONE_OF_THREE = verdicts((1, "harmless"), (2, "blame"), (3, "harmless"))
 
 @asynccontextmanager
 async def judged(answer: Any = lambda _: ONE_OF_THREE, *faults: Fault, judge: Mapping[str, Any] | None = None, **chosen: Any) -> AsyncIterator[Any]:
-    """The suite's scorer and the server that it asks."""
     async with JudgeServer(answer, faults=faults, keep_bodies=True) as server:
         given = {**QUICK, "base_url": server.base_url, "api_key": "key-of-a-test", **(judge or {})}
         scorer = build(settings(judge=given, **chosen))
@@ -183,8 +180,6 @@ async def test_a_key_that_is_refused_ends_a_worker_and_costs_a_file_the_findings
 
 
 class OutOfMoney:
-    """A judge whose budget is spent."""
-
     async def ask(self, *_: Any) -> Any:
         raise OverBudget(60.0)
 
@@ -287,7 +282,6 @@ async def test_questions_beyond_the_bound_are_said_to_be_not_judged() -> None:
 
 
 async def report_of(scorer: Any, chosen: SafeSettings) -> Any:
-    """The report of a sample batch."""
     scoring = Scoring(SUITE, chosen, scorer=scorer)
     batch = json.loads((samples() / "I25" / "I25_batch_1.json").read_text(encoding="utf-8"))
     entries = [await ascore(scoring, one) for one in batch]

@@ -1,5 +1,3 @@
-"""SAFE v0 with a judge in a worker: cases wait for the judge together, and none is lost or scored twice."""
-
 import json
 from typing import Any
 
@@ -23,7 +21,6 @@ WORKER = WorkerSettings(retry_backoff_min_s=0.01, retry_backoff_max_s=0.05)
 
 
 async def scored(scorer: Any) -> Scored:
-    """A slice of all events, as a worker scores it."""
     signatures = known_signatures()
     codec = Codec(SUITE.cases, signatures, 1_000_000, signatures)
     running = RunningSuite(SUITE.name, SUITE.version, "digest", scorer, codec, SUITE.execution_with(settings()) == "inline")

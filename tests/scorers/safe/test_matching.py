@@ -1,5 +1,3 @@
-"""When an expected string counts as found."""
-
 from hypothesis import given
 from hypothesis import strategies as st
 

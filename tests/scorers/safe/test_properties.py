@@ -1,5 +1,3 @@
-"""What holds of SAFE v0 for every case."""
-
 import random
 
 from hypothesis import given

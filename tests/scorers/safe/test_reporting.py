@@ -1,5 +1,3 @@
-"""SAFE v0 over many results: the report, its JSON, its verdict, and what markdown and JUnit show of it."""
-
 import json
 import xml.etree.ElementTree as ET
 from datetime import UTC, datetime, timedelta, timezone
@@ -26,7 +24,6 @@ PROBLEM = Problem(source=FileRef(file="b.json", place="case 2"), what="is not a 
 
 
 def result_of_record(written: dict[str, Any], number: int = 1) -> ScoreResult:
-    """The result of a case, as any way of scoring yields it."""
     case = SafeCase.model_validate(written)
     card = SafeScorer(QUOTING).evaluate(case)
     return ScoreResult(
@@ -44,7 +41,6 @@ def result_of_record(written: dict[str, Any], number: int = 1) -> ScoreResult:
 
 
 def reported(entries: list[ScoreResult | Problem], now: datetime = NOW, **asked: str) -> SafeReport:
-    """The report of some entries."""
     facts = RunFacts(suite=SUITE, settings=QUOTING, config_digest="0" * 16, generated_at=now, asked=asked)
     report = SUITE.report(entries, facts)
     assert isinstance(report, SafeReport)
@@ -52,7 +48,6 @@ def reported(entries: list[ScoreResult | Problem], now: datetime = NOW, **asked:
 
 
 def report_of(records: list[dict[str, Any]], *problems: Problem) -> SafeReport:
-    """The report of some cases."""
     return reported([*(result_of_record(each, number) for number, each in enumerate(records, 1)), *problems])
 
 

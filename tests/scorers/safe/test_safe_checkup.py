@@ -1,5 +1,3 @@
-"""What `touchstone doctor` says of the place of SAFE reports."""
-
 from pathlib import Path
 
 import pytest

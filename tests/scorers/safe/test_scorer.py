@@ -1,5 +1,3 @@
-"""SAFE v0 asked of one case."""
-
 import asyncio
 import json
 import threading

@@ -1,5 +1,3 @@
-"""Settings: precedence, and what is refused."""
-
 import pytest
 
 from touchstone.scorers.base import ConfigError

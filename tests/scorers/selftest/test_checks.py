@@ -1,5 +1,3 @@
-"""Fixed checks of an answer."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Requests: asked for, read, screened."""
-
 import pytest
 
 from tests.scorers.selftest.fakes import WRITTEN, FakeJudge

@@ -1,5 +1,3 @@
-"""Scores, weights, thresholds."""
-
 from typing import Any
 
 import pytest

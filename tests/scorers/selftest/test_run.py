@@ -1,5 +1,3 @@
-"""A run, case by case, on a judge without a model."""
-
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any

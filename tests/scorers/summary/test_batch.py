@@ -1,5 +1,3 @@
-"""Reports over summaries: what they count, how they are written, which verdict they end with, which batch a result is in."""
-
 import json
 from typing import Any
 from xml.etree import ElementTree as ET

@@ -1,5 +1,3 @@
-"""The suite's samples: each can be read, has an expectation, and refers to a gold that is there."""
-
 from touchstone.ops.batch.cases import BatchCase, cases_of
 from touchstone.ops.batch.sources import find_sources
 from touchstone.scorers.base import NoSettings

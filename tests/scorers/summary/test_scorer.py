@@ -1,5 +1,3 @@
-"""Loss V3 asked of one case, with engines whose answers are written here."""
-
 import math
 
 import pytest
@@ -23,7 +21,6 @@ FOURTH = (*[0] * 31, 1)
 
 
 def code(card: Scorecard) -> str:
-    """The one failure of an unscored card."""
     assert (card.label, card.values) == ("unscored", {})
     (failure,) = card.failures
     assert (failure.component, failure.kind) == (NAME, "input")

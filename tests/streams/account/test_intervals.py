@@ -1,5 +1,3 @@
-"""The algebra of outcomes: what a fold says is what a dictionary of offsets would say, in any order and however often."""
-
 import itertools
 from typing import get_args
 

@@ -1,5 +1,3 @@
-"""From records of the results topic to rows and intervals."""
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""What a suite has put aside, by the records of the results topic."""
-
 import pytest
 
 from tests.streams.fakes import safe_record
@@ -16,8 +14,6 @@ TOPIC = "generations"
 
 
 class Sent:
-    """A record of the results topic."""
-
     def __init__(self, key: bytes, value: bytes | None, headers: list[tuple[str, bytes]]) -> None:
         self.topic, self.partition, self.offset, self.timestamp = "touchstone.results", 0, 0, 0
         self.key, self.value, self.headers = key, value, headers

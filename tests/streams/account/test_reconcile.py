@@ -1,5 +1,3 @@
-"""The verdict: what closes an account and what opens it, offset by offset."""
-
 from typing import Any
 
 import pytest
@@ -10,7 +8,6 @@ from touchstone.streams.account.store_port import Account
 
 
 def facts(**told: Any) -> PartitionFacts:
-    """Ten offsets, eight committed, all accounted for."""
     usual: dict[str, Any] = {
         "start": 0,
         "end": 10,

@@ -1,5 +1,3 @@
-"""The embedded broker, driven by the clients that Touchstone uses."""
-
 import asyncio
 import logging
 import os

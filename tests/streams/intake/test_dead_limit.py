@@ -1,5 +1,3 @@
-"""A flood of dead letters stops the worker: nothing of it is sent or committed beyond a bounded number, and it says so."""
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,3 @@
-"""Cases that a scorer hands on to a slower stage, or puts aside: what is sent, when it is acknowledged, and what a replay repeats."""
-
 import asyncio
 import time
 from collections.abc import Sequence

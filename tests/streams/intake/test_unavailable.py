@@ -1,5 +1,3 @@
-"""A stage that does not answer is asked by one case at a time, and a scorer's own mistake is logged with its place."""
-
 import asyncio
 import inspect
 import json

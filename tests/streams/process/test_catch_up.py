@@ -1,5 +1,3 @@
-"""When what was put aside is looked at again: not before its scorer says that it can be scored, and never twice in vain for one budget."""
-
 import asyncio
 from collections import Counter
 

@@ -1,5 +1,3 @@
-"""The projector's /healthz tells whether its event loop turns."""
-
 import asyncio
 
 import pytest

@@ -1,5 +1,3 @@
-"""When a worker says that it is ready."""
-
 import asyncio
 import time
 from types import SimpleNamespace

@@ -1,5 +1,3 @@
-"""One round of a replay, and the process that follows: what is read, what is counted, and its pages."""
-
 import asyncio
 import urllib.request
 from collections import Counter
@@ -25,8 +23,6 @@ PLACE = ("generations", 0)
 
 
 class Judged:
-    """A scorer that counts what its judge has cost."""
-
     name, version = "toy", "1"
 
     async def score(self, case: SafeCase) -> Scorecard:
@@ -57,8 +53,6 @@ class Log:
 
 
 class Taken:
-    """Takes records as the intake does."""
-
     def __init__(self) -> None:
         self.defect = asyncio.Event()
         self.offsets: list[int] = []

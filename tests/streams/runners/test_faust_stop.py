@@ -1,5 +1,3 @@
-"""A stop that meets Faust amid its start waits for the start, within a bound; one that comes earlier starts nothing."""
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

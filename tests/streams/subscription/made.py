@@ -79,7 +79,6 @@ def event(name: str, place: Place = R0, offset: int = 0, **told: Any) -> Event:
 
 
 def make_hub(start: Positions | None = None, **settings: Any) -> Hub:
-    """A hub that has begun."""
     hub = Hub(ServeSettings(**settings))
     hub.begin({R0: 0, R1: 0, P0: 0} if start is None else start)
     hub.online()
@@ -113,7 +112,6 @@ class NoKafka(Past):
         return {}, self.ends
 
     async def read(self, *_: Any, **__: Any) -> AsyncIterator[Item]:
-        """Refuse."""
         raise AssertionError("Kafka was read")
         yield
 

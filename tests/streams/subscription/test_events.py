@@ -1,5 +1,3 @@
-"""What is sent of the topics, and by what it is chosen."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""A stream begins with a snapshot or at a position, and misses and doubles nothing on its way to the present."""
-
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any

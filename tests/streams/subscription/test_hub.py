@@ -1,5 +1,3 @@
-"""Fan-out: everyone gets what they chose, in order, and nobody waits for anybody."""
-
 import asyncio
 
 from tests.streams.subscription.made import P0, R0, R1, event, make_hub, names, next_batch, publish, run_of, stream

@@ -1,5 +1,3 @@
-"""Positions as text, and back."""
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

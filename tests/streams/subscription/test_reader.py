@@ -1,5 +1,3 @@
-"""The reader's publications: seldom enough for hundreds of watchers, and never the reason why the service falls behind."""
-
 import asyncio
 from typing import Any
 
@@ -23,7 +21,6 @@ class OneByOne:
         self.records = [record(R0, offset, result_bytes(str(offset))) for offset in range(count)]
 
     async def getmany(self, *, timeout_ms: int, max_records: int) -> dict[str, list[Any]]:
-        """The next one."""
         assert max_records > 0
         await asyncio.sleep(0 if self.records else timeout_ms / 1000)
         return {"part": [self.records.pop(0)]} if self.records else {}

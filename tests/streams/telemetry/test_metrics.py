@@ -1,5 +1,3 @@
-"""What a scrape holds: every name from one list, everything countable at zero before anything happened."""
-
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ ROOT = Path(__file__).parents[3]
 
 
 def samples(registry: CollectorRegistry) -> list[Sample]:
-    """Everything that a scrape would bring."""
     return [sample for family in text_string_to_metric_families(generate_latest(registry).decode()) for sample in family.samples]
 
 

@@ -1,5 +1,3 @@
-"""Names, kinds and labels of metrics are a contract: rules, dashboards and other people's alerts are written against them."""
-
 from collections.abc import Iterator
 from pathlib import Path
 

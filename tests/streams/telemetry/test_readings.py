@@ -1,5 +1,3 @@
-"""What a scorer counts itself, as Prometheus reads it."""
-
 import re
 from collections.abc import Iterable
 

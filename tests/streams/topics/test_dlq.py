@@ -1,5 +1,3 @@
-"""Dead letters: what a record says, which letters are one event, and what may be done with them."""
-
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,8 +35,6 @@ def resolution_record(at: int, letter: str, word: str = "redriven") -> FakeRecor
 
 
 class FakeReader:
-    """Stands in for the log reader."""
-
     def __init__(self, *records: FakeRecord) -> None:
         self._records = records
 

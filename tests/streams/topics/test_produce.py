@@ -1,5 +1,3 @@
-"""Events as records: keys, envelopes, and the same bytes every time."""
-
 import orjson
 import pytest
 

@@ -1,5 +1,3 @@
-"""What a watcher sees of a record: ids, codes and numbers."""
-
 import json
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""Batches as they lie in the log: read as aiokafka reads them, and where it cannot, every offset is accounted for."""
-
 import struct
 from collections.abc import Sequence
 from typing import Any

@@ -1,5 +1,3 @@
-"""What a long-running process waits for at its start, and what it does not."""
-
 import asyncio
 import itertools
 import time
@@ -23,7 +21,6 @@ NOWHERE = KafkaSettings(bootstrap_servers="127.0.0.1:1")
 
 
 def failing(*errors: Exception) -> Callable[[], Any]:
-    """Raises each error in turn, then answers."""
     left = list(errors)
 
     async def act() -> str:

@@ -13,7 +13,6 @@ __all__ = ["official", "stand_in"]
 
 @pytest.fixture
 def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Laboratory:
-    """The laboratory's door."""
     return Laboratory(capfdbinary)
 
 

@@ -1,5 +1,3 @@
-"""`python -m touchstone.ops.lab agreement`: what it prints, and what it says where it cannot. The official validator is a stand-in here."""
-
 import json
 from pathlib import Path
 

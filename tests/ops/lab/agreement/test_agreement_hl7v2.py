@@ -1,5 +1,3 @@
-"""What file names promise, and how messages are counted."""
-
 from pathlib import Path
 
 import pytest

@@ -1,5 +1,3 @@
-"""Mutations: seeded, of every kind, and each of one thing."""
-
 import json
 from collections import Counter
 from typing import Any

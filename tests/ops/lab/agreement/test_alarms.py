@@ -1,5 +1,3 @@
-"""Findings on valid documents: counted by code, and each grave one known for what it is."""
-
 import io
 import json
 import os

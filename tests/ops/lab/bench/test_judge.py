@@ -1,5 +1,3 @@
-"""The bench of what suites ask a judge: who takes part, and what its table says."""
-
 from dataclasses import replace
 
 import pytest

@@ -18,7 +18,6 @@ EXPECTED = Expected(20)
 
 
 def block(first: int, after: int) -> bytes:
-    """Events as one chunk."""
     return framed(EXPECTED.text[EXPECTED.ends[first - 1] if first else 0 : EXPECTED.ends[after - 1]])
 
 

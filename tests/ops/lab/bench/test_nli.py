@@ -97,7 +97,6 @@ def tiny_model(folder: Path) -> Path:
 
 
 def leaves(value: Any) -> list[Any]:
-    """Every number and text of a JSON document."""
     if isinstance(value, dict):
         return [leaf for each in value.values() for leaf in leaves(each)]
     return [leaf for each in value for leaf in leaves(each)] if isinstance(value, list) else [value]

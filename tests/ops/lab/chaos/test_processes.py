@@ -1,5 +1,3 @@
-"""What a run says of a worker that ended unasked."""
-
 import json
 from pathlib import Path
 

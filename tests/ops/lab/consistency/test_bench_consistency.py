@@ -1,5 +1,3 @@
-"""The command on a folder with one pair: contradictions are caught, rewritings pass."""
-
 import json
 from pathlib import Path
 

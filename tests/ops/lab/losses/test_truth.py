@@ -1,5 +1,3 @@
-"""What a loss must order: the figures of a truth set and of REALSumm, from scorecards written here."""
-
 import asyncio
 import json
 from pathlib import Path

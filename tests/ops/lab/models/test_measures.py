@@ -1,5 +1,3 @@
-"""Figures of the evaluation, against values worked out by hand."""
-
 import numpy as np
 import pytest
 from hypothesis import given

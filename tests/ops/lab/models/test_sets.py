@@ -1,5 +1,3 @@
-"""Sets are recognised, read strictly, and their figures come out as by hand; the engines are a table, the figures are not."""
-
 import asyncio
 import gzip
 import json

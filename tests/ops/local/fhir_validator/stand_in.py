@@ -63,7 +63,6 @@ class StandIn:
         threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def close(self) -> None:
-        """Stop listening."""
         self.server.shutdown()
         self.server.server_close()
 

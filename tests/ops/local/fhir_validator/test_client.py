@@ -1,5 +1,3 @@
-"""What the client makes of answers, right and wrong; the server is a stand-in."""
-
 import threading
 
 import pytest

@@ -1,5 +1,3 @@
-"""What is told where the official validator cannot run, and how its packages are found; no JVM is started here."""
-
 import io
 import json
 import tarfile

@@ -1,5 +1,3 @@
-"""The service's own process and what others see of it: started in the background, found again, asked, stopped; the validator is a stand-in."""
-
 import json
 import os
 import socket

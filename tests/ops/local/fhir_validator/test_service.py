@@ -1,5 +1,3 @@
-"""The service over a pool of stand-ins: what it answers when validators hang, die, run out of memory or do not start, and its bounds."""
-
 import asyncio
 import os
 from collections.abc import AsyncIterator

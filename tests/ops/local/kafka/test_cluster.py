@@ -1,5 +1,3 @@
-"""Apache Kafka from Maven artifacts, started, killed and found again for real."""
-
 import asyncio
 import os
 import signal

@@ -1,5 +1,3 @@
-"""What is told where Kafka cannot run, and what is written for where it can; no JVM is started here."""
-
 import socket
 import stat
 import subprocess

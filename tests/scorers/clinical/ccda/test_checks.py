@@ -1,5 +1,3 @@
-"""Our own checks of C-CDA: what a fault is told as, and that sound documents are told nothing."""
-
 from __future__ import annotations
 
 from datetime import UTC, datetime
@@ -21,7 +19,6 @@ ALONE = ClinicalSettings(ccda=CcdaSettings(installed_rules=False))
 
 
 def interval(low: str, high: str) -> str:
-    """A heart rate between two numbers."""
     ends = f"<value xsi:type='IVL_PQ'><low value='{low}' unit='/min'/><high value='{high}' unit='/min'/></value>"
     return vitals(vital("8867-4", "72", "/min").replace("<value xsi:type='PQ' value='72' unit='/min'/>", ends))
 

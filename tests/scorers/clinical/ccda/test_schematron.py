@@ -1,5 +1,3 @@
-"""The native Schematron engine against the XSLT of the ISO skeleton, on rules that use everything the published files use."""
-
 from __future__ import annotations
 
 import os

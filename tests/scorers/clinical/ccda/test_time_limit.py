@@ -1,5 +1,3 @@
-"""Calls that are given up: nobody waits for them, and they are few."""
-
 from __future__ import annotations
 
 import threading
@@ -14,7 +12,6 @@ from touchstone.scorers.clinical.formats.ccda import time_limit, was_validated
 
 @pytest.fixture
 def stop() -> Iterator[threading.Event]:
-    """What ends the calls of a test."""
     event = threading.Event()
     yield event
     event.set()

@@ -1,5 +1,3 @@
-"""Hostile and broken XML: refused, or handled inside stated bounds, in time that grows with its size only."""
-
 from __future__ import annotations
 
 import base64

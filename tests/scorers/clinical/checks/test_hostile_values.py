@@ -1,5 +1,3 @@
-"""No check raises, whatever value a document holds, and none repeats it unasked."""
-
 import time
 from collections.abc import Callable
 from decimal import Decimal

@@ -1,5 +1,3 @@
-"""Every line of the specification's example outputs that a shared check makes: severity, path, message (docs/clinical-checks.md lists the deviations)."""
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 

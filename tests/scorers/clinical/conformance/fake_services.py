@@ -17,8 +17,6 @@ CCDA = f'<ClinicalDocument xmlns="urn:hl7-org:v3"><title>{CANARY}</title></Clini
 
 @dataclass(frozen=True)
 class Asked:
-    """One request."""
-
     method: str
     target: str
     headers: dict[str, str]
@@ -49,7 +47,6 @@ class Reply:
 
 
 def outcome(*issues: dict[str, Any]) -> Reply:
-    """An OperationOutcome."""
     return Reply(body=json.dumps({"resourceType": "OperationOutcome", "issue": list(issues)}).encode())
 
 

@@ -1,5 +1,3 @@
-"""What a trace comes to: values, label, findings without a word of the document, and what is missing."""
-
 import json
 import re
 from datetime import UTC, datetime

@@ -1,5 +1,3 @@
-"""What is sent to the two services, and what each of their answers and faults comes to."""
-
 import asyncio
 import json
 import time

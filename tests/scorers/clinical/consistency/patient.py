@@ -18,12 +18,10 @@ LOINC, SNOMED, RXNORM, ICD = (
 
 
 def concept(system: str, code: str, display: str) -> dict[str, Any]:
-    """A CodeableConcept of one coding."""
     return {"coding": [{"system": system, "code": code, "display": display}]}
 
 
 def observation(code: str, display: str, value: float, unit: str, category: str, at: str = "2026-03-02T09:30:00-05:00") -> dict[str, Any]:
-    """A numeric Observation."""
     return {
         "resourceType": "Observation",
         "status": "final",
@@ -35,7 +33,6 @@ def observation(code: str, display: str, value: float, unit: str, category: str,
 
 
 def fhir() -> dict[str, Any]:
-    """The patient as a FHIR Bundle."""
     resources: list[dict[str, Any]] = [
         {
             "resourceType": "Patient",
@@ -206,7 +203,6 @@ def told(report: Report) -> list[tuple[str, str, str]]:
 
 
 def only(report: Report) -> Finding:
-    """The one finding of a report."""
     (finding,) = report.findings
     return finding
 

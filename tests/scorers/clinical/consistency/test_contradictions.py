@@ -1,5 +1,3 @@
-"""Each contradiction between two formats is one finding that names both places."""
-
 from collections.abc import Callable
 from typing import Any
 

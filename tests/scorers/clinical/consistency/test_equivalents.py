@@ -1,5 +1,3 @@
-"""What says the same in two formats is never a finding."""
-
 from typing import Any
 
 import pytest

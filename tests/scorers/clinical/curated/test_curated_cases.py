@@ -1,5 +1,3 @@
-"""The curated cases: how many of what, terms that are known, codes that exist, and sample outputs that are what they were written for."""
-
 from collections import Counter
 
 import pytest

@@ -1,5 +1,3 @@
-"""Enrichment: codes where a name leaves no doubt, never over what is there."""
-
 from typing import Any
 
 import pytest

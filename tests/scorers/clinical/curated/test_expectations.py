@@ -1,5 +1,3 @@
-"""Expectations: found by code or by name, in persona or outputs, and not where a text or a status says the contrary."""
-
 import json
 from datetime import UTC, datetime
 from typing import Any

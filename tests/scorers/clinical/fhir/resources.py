@@ -46,7 +46,6 @@ def observation(**changes: Any) -> dict[str, Any]:
 
 
 def changed(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """A copy of a resource with changes."""
     made = copy.deepcopy(base) | changes
     return {name: value for name, value in made.items() if value is not None}
 
@@ -58,7 +57,6 @@ def bundle(*resources: dict[str, Any], kind: str = "collection") -> dict[str, An
 
 
 def report(resource: Any, options: Options = PLAIN) -> Report:
-    """What the validator says of a resource."""
     return validate(json.dumps(resource).encode(), options=options)
 
 

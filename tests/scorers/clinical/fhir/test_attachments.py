@@ -1,5 +1,3 @@
-"""What attachments say of their data."""
-
 from __future__ import annotations
 
 from typing import Any

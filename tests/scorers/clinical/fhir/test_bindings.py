@@ -1,5 +1,3 @@
-"""Required bindings and codings."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""References, contained resources and Bundles."""
-
 from __future__ import annotations
 
 from dataclasses import replace

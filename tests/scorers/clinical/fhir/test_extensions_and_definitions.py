@@ -1,5 +1,3 @@
-"""Extensions against their definitions, definitions' own rules, and rules about texts."""
-
 from __future__ import annotations
 
 import re

@@ -1,5 +1,3 @@
-"""FHIRPath: reading, evaluating, and deciding from the names of elements alone."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""Hostile input: a finding or a clear rejection, in bounded time, never an exception."""
-
 from __future__ import annotations
 
 import json

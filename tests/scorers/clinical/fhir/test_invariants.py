@@ -1,5 +1,3 @@
-"""Invariants of R4 by example: each broken once, by its key."""
-
 from __future__ import annotations
 
 from typing import Any

@@ -1,5 +1,3 @@
-"""MeasureReports against their Measure, and elements of other FHIR versions that are carried as extensions."""
-
 from __future__ import annotations
 
 from typing import Any

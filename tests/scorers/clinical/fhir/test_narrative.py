@@ -1,5 +1,3 @@
-"""Narrative XHTML."""
-
 from __future__ import annotations
 
 import time

@@ -1,5 +1,3 @@
-"""One fault is one finding, the gravest; and small points: control characters, languages, US Core's codes, the bound on lines."""
-
 from __future__ import annotations
 
 from typing import Any

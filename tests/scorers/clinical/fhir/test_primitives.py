@@ -1,5 +1,3 @@
-"""Primitive values: JSON type, form, calendar, range."""
-
 from __future__ import annotations
 
 import pytest

@@ -1,5 +1,3 @@
-"""Profiles: bounds of values, greatest value sets, slices by profile and by what is referred to, extensions held to their definitions."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Profiles from packages on this machine: a small package of our own."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""QuestionnaireResponses against a Questionnaire that they contain."""
-
 from __future__ import annotations
 
 from dataclasses import replace
@@ -42,7 +40,6 @@ def told(resource: Json) -> set[str]:
 
 
 def one(item: Json, *answers: Json) -> set[str]:
-    """What is said of answers to one item."""
     return told(response([item], {"linkId": "q1", "answer": list(answers)}))
 
 

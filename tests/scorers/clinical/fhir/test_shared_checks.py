@@ -1,5 +1,3 @@
-"""The specification's example findings for FHIR, by severity and path; and watermarks."""
-
 from __future__ import annotations
 
 import json

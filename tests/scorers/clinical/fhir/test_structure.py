@@ -1,5 +1,3 @@
-"""Structure: what elements there may be, how often, and as what JSON."""
-
 from __future__ import annotations
 
 import json

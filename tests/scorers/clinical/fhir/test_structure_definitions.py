@@ -1,5 +1,3 @@
-"""Definitions of structures, code systems and value sets against what they build on."""
-
 from __future__ import annotations
 
 from typing import Any

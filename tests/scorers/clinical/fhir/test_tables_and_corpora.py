@@ -1,5 +1,3 @@
-"""The shipped tables, and real files where they are at hand."""
-
 from __future__ import annotations
 
 import json

@@ -1,5 +1,3 @@
-"""Every invariant of US Core: an instance that keeps it and one that breaks it, with and without the package."""
-
 from __future__ import annotations
 
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""FHIR XML: the same members as FHIR JSON, the same verdicts, and what only XML can get wrong."""
-
 import json
 import random
 import time

@@ -18,7 +18,6 @@ VERSIONS = ["2.3.1", "2.4", "2.5", "2.5.1", "2.6"]
 
 
 def theirs(data: bytes) -> Any:
-    """hl7apy's message, groups found."""
     return parse_message(data.decode(), validation_level=VALIDATION_LEVEL.TOLERANT, find_groups=True)
 
 

@@ -1,5 +1,3 @@
-"""Bytes to text by MSH-18, with a fallback that is told."""
-
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import PID, findings, header, value_at

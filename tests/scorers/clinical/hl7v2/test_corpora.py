@@ -1,5 +1,3 @@
-"""Real messages, where they are at hand (TOUCHSTONE_DATA): nothing crashes, nothing is dropped, and files named for a fault show it."""
-
 import os
 import re
 from pathlib import Path

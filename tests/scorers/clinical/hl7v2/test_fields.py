@@ -1,5 +1,3 @@
-"""Segments and fields: required, repetitions, data types, codes; and the quick look never passes what the careful look would not."""
-
 import re
 
 import pytest

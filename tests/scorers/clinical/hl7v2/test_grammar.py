@@ -1,5 +1,3 @@
-"""Structures: exactly the sequences that the published grammar allows, in every version."""
-
 import importlib
 import random
 import re

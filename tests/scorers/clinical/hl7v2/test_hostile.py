@@ -1,5 +1,3 @@
-"""Hostile input: nothing raises, nothing takes longer than its size allows, nothing is forgotten."""
-
 import time
 import tracemalloc
 

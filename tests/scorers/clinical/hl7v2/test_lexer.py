@@ -1,5 +1,3 @@
-"""Text to messages: every line is somewhere, whatever delimiters and line ends are used."""
-
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, findings, grave, header, message, report_of, result, told, value_at

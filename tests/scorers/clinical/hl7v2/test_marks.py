@@ -1,5 +1,3 @@
-"""Watermarks of HL7 v2 messages: what marks one as synthetic."""
-
 import pytest
 
 from touchstone.scorers.clinical.formats.hl7v2 import validate

@@ -1,5 +1,3 @@
-"""What tables cannot say: header, identities, times, observations, profiles and batches."""
-
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, PV1, admission, findings, grave, header, message, report_of, result, told

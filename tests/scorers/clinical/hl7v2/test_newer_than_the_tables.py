@@ -1,5 +1,3 @@
-"""What HL7 may have published since the tables were made is never a grave fault; what the declared version's own tables forbid is."""
-
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import OBR, OBX, PID, PV1, admission, findings, header, message, report_of, result, told

@@ -1,5 +1,3 @@
-"""One fault is one finding, the gravest; and what a version's own data types do not have is not asked of them."""
-
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import PID, PV1, admission, grave, header, message, told

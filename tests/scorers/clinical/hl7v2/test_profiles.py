@@ -1,5 +1,3 @@
-"""Guides that a message declares in MSH-21: each field that one requires, taken away or spoilt, is told at that field."""
-
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import grave, message, report_of
@@ -44,7 +42,6 @@ REQUIRED = sorted({*REQUIRED_BY_BASE, *((name, position) for name, positions in 
 
 
 def with_field(rows: dict[str, str], name: str, position: int, value: str) -> bytes:
-    """The message with one field overwritten."""
     fields = rows[name].split("|")
     fields[position - (name == "MSH")] = value
     return message(*(rows | {name: "|".join(fields)}).values())

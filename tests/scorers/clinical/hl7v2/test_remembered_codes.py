@@ -1,5 +1,3 @@
-"""What is remembered of coded fields: bounded, of codes alone, and never another answer than the first one."""
-
 from datetime import UTC, datetime
 
 import pytest

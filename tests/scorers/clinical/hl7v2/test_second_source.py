@@ -1,5 +1,3 @@
-"""The compiled tables against themselves and against second sources: HL7's published code systems, and the official maps' names of fields."""
-
 import csv
 import importlib
 import os

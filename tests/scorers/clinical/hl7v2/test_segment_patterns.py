@@ -1,5 +1,3 @@
-"""Patterns of whole segments: learnt from good ones, and never laxer than the careful look at each field."""
-
 import random
 
 import pytest
@@ -38,7 +36,6 @@ def checker_of(version: str, row: str) -> Checker:
 
 
 def learner_of(checker: Checker, row: str) -> Learner:
-    """What learns from segments like this one."""
     return checker.learners.get(row.split("|")[2], checker.learner) if row.startswith("OBX") else checker.learner
 
 
@@ -47,7 +44,6 @@ def segment(row: str) -> Segment:
 
 
 def findings(checker: Checker, row: Segment) -> int:
-    """How much the careful look finds."""
     report = Report()
     checker._check_fields(row, Findings(Context(), report))
     return len(report.findings)

@@ -1,5 +1,3 @@
-"""The shipped tables: what the compile script makes of hl7apy, and nothing else."""
-
 import zlib
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Terminology of a message's codes: form, membership by a source, and what was not checked, each distinct code once."""
-
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import NOW, OBX, admission, result

@@ -1,5 +1,3 @@
-"""Messages that are cut off are Fail, and messages that are merely without a last terminator are not."""
-
 from __future__ import annotations
 
 import pytest

@@ -61,7 +61,6 @@ class FakeJudge:
 
 
 def scorer(judge: Any, **settings: Any) -> CoherenceScorer:
-    """The suite's scorer with a judge of the test's."""
     return CoherenceScorer(judge, CoherenceSettings.model_validate(settings), "clinical_judge", "1.0")
 
 

@@ -1,5 +1,3 @@
-"""The suite of the clinical judge: traces and requests to results, failures of the judge, its form of answers, settings, files and reports."""
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""What the judge is shown: bounded, with every cut said, and without what is not clinical."""
-
 import json
 
 import pytest

@@ -1,5 +1,3 @@
-"""Which traces are judged: none that has failed, and of the others always the same sample."""
-
 import pytest
 
 from tests.scorers.clinical.judging.judges import TRACE, FakeJudge, request, scorer

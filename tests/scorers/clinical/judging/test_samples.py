@@ -1,5 +1,3 @@
-"""The samples of the clinical judge: made of the validators' own, and scored without a key."""
-
 import asyncio
 from typing import Any
 

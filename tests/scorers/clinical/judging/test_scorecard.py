@@ -1,5 +1,3 @@
-"""Overall from Format, Terminology and Clinical: the specification's example, what is missing, the edges of the labels, and what is withheld."""
-
 import pytest
 
 from tests.scorers.clinical.judging.judges import answer, request

@@ -1,5 +1,3 @@
-"""Each component with numbers computed by hand."""
-
 import math
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""Entities: named alike, digits and acronyms equal, titles and marks ignored, expansions known."""
-
 from __future__ import annotations
 
 import time

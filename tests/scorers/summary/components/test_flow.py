@@ -1,5 +1,3 @@
-"""Flow: which outline points a summary visits, and whether in their order."""
-
 from __future__ import annotations
 
 import asyncio

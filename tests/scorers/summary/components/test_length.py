@@ -1,5 +1,3 @@
-"""Length: what nothing bears never brings a text nearer to its target."""
-
 from __future__ import annotations
 
 import numpy as np

@@ -1,5 +1,3 @@
-"""What a summary gets wrong: findings beside the number, what they cost, and how they cap the label."""
-
 import pytest
 
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_words, scorer

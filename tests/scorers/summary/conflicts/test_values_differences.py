@@ -23,7 +23,6 @@ def rules(sentence: str, units: list[str]) -> list[str]:
 
 
 def nearest_first(sentence: str, units: list[str]) -> list[str]:
-    """The units as a caller gives them."""
     return sorted(units, key=lambda unit: -containment(unit, sentence))
 
 

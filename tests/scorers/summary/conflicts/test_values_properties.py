@@ -1,5 +1,3 @@
-"""Whatever a value is and however it is written, it equals itself; and no sentence contradicts itself."""
-
 from __future__ import annotations
 
 import datetime as dt
@@ -17,7 +15,6 @@ _WORDS = "about 5 mg twice daily half 3 March 2024 , . - to of the nine 9-4 $ % 
 
 
 def spelt(number: int) -> str:
-    """A number in English words."""
     if number < 20:
         return _SMALL[number]
     if number < 100:
@@ -31,7 +28,6 @@ def spelt(number: int) -> str:
 
 
 def equal(here: str, there: str) -> bool:
-    """Whether both texts have one value, and it is the same."""
     (mine,), (its,) = read(here)[1], read(there)[1]
     return same(mine, its) and same(its, mine)
 

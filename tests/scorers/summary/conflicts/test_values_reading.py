@@ -1,5 +1,3 @@
-"""What values a text has."""
-
 from __future__ import annotations
 
 import pytest
@@ -9,12 +7,10 @@ from touchstone.scorers.summary.conflicts.values.dates import When
 
 
 def values(text: str) -> list[Value]:
-    """The values of a text in their order."""
     return read(text)[1]
 
 
 def only(text: str) -> Value:
-    """The one value of a text."""
     (value,) = values(text)
     return value
 

@@ -1,5 +1,3 @@
-"""Wording that differs from the unit a sentence is about: names, negations, opposites, sides, allergies."""
-
 from __future__ import annotations
 
 import json

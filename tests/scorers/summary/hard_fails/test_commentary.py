@@ -28,7 +28,6 @@ SHARES_MIN = {
 
 
 def right_of(name: str) -> dict[str, tuple[int, int]]:
-    """Right and all texts of each reading."""
     counts: dict[str, tuple[int, int]] = {}
     for row in rows(name):
         found = {breach.rule for breach in breaches(Generation(row["text"]), split(row["text"]))}

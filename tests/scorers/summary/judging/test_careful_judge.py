@@ -1,5 +1,3 @@
-"""With a judge that reads as a careful person would, the loss orders texts in different wordings by what is true in them."""
-
 import asyncio
 from pathlib import Path
 

@@ -1,5 +1,3 @@
-"""Conflicts before the judge: withdrawn, disputed, confirmed and found; what each does to precision, findings and label."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""Settings of the judge: off by default, part of the digest only where it is asked, and read from the shared variables only then."""
-
 from typing import Any
 
 import pytest

@@ -1,5 +1,3 @@
-"""The judge's word in the loss: what is asked, in one call a case, and what its answer does to recall, precision, conflicts, label and details."""
-
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ ALL = " ".join(FACTS)
 
 
 async def cheap(generated: str, engines: TableEngines | None = None, **changed: Any) -> Scorecard:
-    """What the models alone say."""
     return await scorer(None, engines, support="auto").score(case(generated, **changed))
 
 

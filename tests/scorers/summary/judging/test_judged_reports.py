@@ -1,5 +1,3 @@
-"""The report on summaries with a judge: how many were asked about, what that cost by case, and what the judge holds otherwise."""
-
 from tests.ops.loss_cases import card, hard_fail, result
 from tests.scorers.summary.fakes import FACTS, case
 from tests.scorers.summary.judging.judges import USAGE, TableJudge, scorer

@@ -1,5 +1,3 @@
-"""A judge that is missing, silent, away or without budget: the models' word stands, the result says why, and a worker waits or puts the case aside."""
-
 from typing import Any
 
 import orjson

@@ -1,5 +1,3 @@
-"""What the judge is shown, what of its answer counts, and the same through a server with faults and with texts that try to steer it."""
-
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -36,7 +34,6 @@ def supported(asked: Asked) -> dict[str, Any]:
 
 @asynccontextmanager
 async def served(*faults: Fault, answer: Any = supported, **document: Any) -> AsyncIterator[tuple[SummaryLossScorer, JudgeServer]]:
-    """A scorer whose judge asks a server on this machine."""
     async with JudgeServer(answer, faults=faults, keep_bodies=True) as running:
         made = scorer(open_judge(settings_for(running.base_url), suite="summary_loss"), **document)
         try:

@@ -1,5 +1,3 @@
-"""The training loop: its loss, its batches, its schedule, and that a stopped run goes on where it was."""
-
 import math
 import random
 from dataclasses import replace

@@ -1,5 +1,3 @@
-"""What the default model learns from: read strictly, mixed reproducibly, edited by rule."""
-
 import gzip
 import random
 from pathlib import Path

@@ -1,5 +1,3 @@
-"""Pairs for a teacher, and what it answered."""
-
 import gzip
 import random
 from pathlib import Path
