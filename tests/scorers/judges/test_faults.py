@@ -137,7 +137,7 @@ async def test_a_storm_of_everything_loses_no_case() -> None:
 
 
 async def test_a_case_at_which_the_server_fails_stops_no_other_and_ends() -> None:
-    async with judged(answer=lambda asked: Reply(fault=Fault(Kind.ERROR_500)) if "case 0 " in asked.text else {"score": 3}, deadline_s=1.0) as (judge, _server):
+    async with judged(answer=lambda asked: Reply(fault=Fault(Kind.ERROR_500)) if "case 0 " in asked.text else {"score": 3}, deadline_s=3.0) as (judge, _server):
         told = await ask_all(judge, 20)
         assert [type(answer) for answer in told] == [Unanswered] + [Answer] * 19
         assert told[0].code == "failing"
