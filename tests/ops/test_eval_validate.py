@@ -11,6 +11,7 @@ import pytest
 
 from tests.ops.clinical_cases import BAD_FHIR, BAD_HL7V2, CANARY, CCDA, CUT_FHIR, DEADLY, GOOD_FHIR, GOOD_HL7V2, score_or_die, text, trace
 from tests.ops.commands import Commands, Ran
+from tests.scorers.clinical.fhir.resources import definition
 from touchstone.ops.cli.common.shared import EXIT_ERROR
 from touchstone.schemas.reports.clinical import ClinicalEntry
 
@@ -232,19 +233,8 @@ def test_settings_come_from_command_line_environment_and_document(run: Run) -> N
 
 def test_a_profile_and_its_package_can_be_named(run: Run) -> None:
     """A profile of one's own, from a folder, asks for a name that R4 does not ask for."""
-    element = [{"id": "Patient", "path": "Patient"}, {"id": "Patient.name", "path": "Patient.name", "min": 1, "max": "*"}]
-    profile = {
-        "resourceType": "StructureDefinition",
-        "url": "https://touchstone.example/StructureDefinition/named",
-        "name": "Named",
-        "status": "active",
-        "kind": "resource",
-        "abstract": False,
-        "type": "Patient",
-        "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Patient",
-        "derivation": "constraint",
-        "differential": {"element": element},
-    }
+    name = {"id": "Patient.name", "path": "Patient.name", "min": 1, "max": "*"}
+    profile = definition(name, url="https://touchstone.example/StructureDefinition/named", name="Named", status="active")
     nameless = {
         "p.json": {"resourceType": "Patient"},
         "own/package/StructureDefinition-named.json": profile,

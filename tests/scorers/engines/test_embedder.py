@@ -1,6 +1,5 @@
 import asyncio
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,9 @@ with lazily():
     from touchstone.scorers.engines.torch_device import TorchDevice
     from touchstone.scorers.engines.torch_runtime import TorchEncoder
 
-pytestmark = pytest.mark.xdist_group("models")
+pytestmark = [pytest.mark.xdist_group("models"), pytest.mark.usefixtures("one_torch_thread")]
 
 LONG = " ".join(SENTENCES[:6] * 10)
-
-
-@pytest.fixture(autouse=True)
-def _few_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

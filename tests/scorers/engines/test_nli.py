@@ -1,7 +1,6 @@
 import asyncio
 import itertools
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -21,17 +20,9 @@ with lazily():
     from touchstone.scorers.engines.torch_device import TorchDevice
     from touchstone.scorers.engines.torch_runtime import TorchClassifier
 
-pytestmark = pytest.mark.xdist_group("models")
+pytestmark = [pytest.mark.xdist_group("models"), pytest.mark.usefixtures("one_torch_thread")]
 
 PAIRS = list(itertools.product(SENTENCES, SENTENCES))
-
-
-@pytest.fixture(autouse=True)
-def _few_threads() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def engine(kind: str = "bert", labels: tuple[str, ...] = ("entailment", "neutral", "contradiction"), **changed: Any) -> NliEngine:

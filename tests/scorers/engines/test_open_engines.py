@@ -2,7 +2,6 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,18 +20,10 @@ with lazily():
 
     from touchstone.scorers.engines.torch_device import device_of, is_out_of_memory
 
-pytestmark = pytest.mark.xdist_group("models")
+pytestmark = [pytest.mark.xdist_group("models"), pytest.mark.usefixtures("one_torch_thread")]
 
 HERE = Path(__file__).parents[3]
 PAIRS = list(itertools.product(SENTENCES[:5], SENTENCES[:5]))
-
-
-@pytest.fixture(autouse=True)
-def _as_before() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture

@@ -38,6 +38,15 @@ SENTENCES = [
 NAMES = ("entailment", "neutral", "contradiction")
 
 
+def _fast(tokenizer: str, special: tuple[str, str, str, str] = ("[PAD]", "[UNK]", "[CLS]", "[SEP]"), *, with_types: bool = True) -> Any:
+    return PreTrainedTokenizerFast(
+        tokenizer_object=Tokenizer.from_str(tokenizer),
+        **dict(zip(("pad_token", "unk_token", "cls_token", "sep_token"), special, strict=True)),
+        model_max_length=96,
+        model_input_names=["input_ids", *(["token_type_ids"] if with_types else []), "attention_mask"],
+    )
+
+
 @cache  # training is not the same twice
 def _bert() -> str:
     """WordPiece: [CLS] a [SEP] b [SEP], with types."""
@@ -54,16 +63,7 @@ def _bert() -> str:
 
 
 def bert_tokenizer() -> Any:
-    """WordPiece: [CLS] a [SEP] b [SEP], with types."""
-    return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(_bert()),
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=96,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )
+    return _fast(_bert())
 
 
 @cache  # training is not the same twice
@@ -80,16 +80,7 @@ def _roberta() -> str:
 
 
 def roberta_tokenizer() -> Any:
-    """Byte-level BPE: <s> a </s></s> b </s>, without types."""
-    return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(_roberta()),
-        pad_token="<pad>",
-        unk_token="<unk>",
-        cls_token="<s>",
-        sep_token="</s>",
-        model_max_length=96,
-        model_input_names=["input_ids", "attention_mask"],
-    )
+    return _fast(_roberta(), ("<pad>", "<unk>", "<s>", "</s>"), with_types=False)
 
 
 @cache  # training is not the same twice
@@ -107,16 +98,7 @@ def _deberta() -> str:
 
 
 def deberta_tokenizer() -> Any:
-    """Unigram with word marks: [CLS] a [SEP] b [SEP], with types."""
-    return PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer.from_str(_deberta()),
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        model_max_length=96,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"],
-    )
+    return _fast(_deberta())
 
 
 def _sizes(tokenizer: Any, labels: tuple[str, ...]) -> dict[str, Any]:

@@ -1,47 +1,25 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from touchstone.scorers.safe.matching import fold, fold_items, partition, prepare, reference
 
-
-def found(expected: str, text: str) -> bool:
-    return bool(partition(prepare((expected,), quote=True), fold(text))[0])
-
-
-def test_case_does_not_matter() -> None:
-    assert found("NPO Status", "the npo STATUS was unclear")
-
-
-def test_sharp_s_matches_its_two_letters() -> None:
-    assert found("STRASSE", "Straße")
-
-
-def test_full_width_letters_match_plain_ones() -> None:
-    assert found("CT scan", "ＣＴ　ｓｃａｎ")
+MATCHES = {
+    "case does not matter": ("NPO Status", "the npo STATUS was unclear", True),
+    "sharp s matches its two letters": ("STRASSE", "Straße", True),
+    "full width letters match plain ones": ("CT scan", "ＣＴ　ｓｃａｎ", True),
+    "composed and decomposed letters match": ("naïve", "nai\u0308ve", True),
+    "a letter that casefolding takes apart matches its upper case": ("ΐ", "ΐ".upper(), True),
+    "line breaks and runs of white space are one space": ("over 24 hours", "over\r\n 24\u00a0\thours", True),
+    "white space around an expectation does not matter": ("  hours ", "24hours", True),
+    "substrings inside words match": ("policy", "policyholder", True),
+    "absent text is not found": ("fever", "afebrile", False),
+}
 
 
-def test_composed_and_decomposed_letters_match() -> None:
-    assert found("naïve", "nai\u0308ve")
-
-
-def test_a_letter_that_casefolding_takes_apart_matches_its_upper_case() -> None:
-    assert found("ΐ", "ΐ".upper())
-
-
-def test_line_breaks_and_runs_of_white_space_are_one_space() -> None:
-    assert found("over 24 hours", "over\r\n 24\u00a0\thours")
-
-
-def test_white_space_around_an_expectation_does_not_matter() -> None:
-    assert found("  hours ", "24hours")
-
-
-def test_substrings_inside_words_match() -> None:
-    assert found("policy", "policyholder")
-
-
-def test_absent_text_is_not_found() -> None:
-    assert not found("fever", "afebrile")
+@pytest.mark.parametrize(("expected", "text", "is_found"), MATCHES.values(), ids=MATCHES)
+def test_what_counts_as_found(expected: str, text: str, is_found: bool) -> None:
+    assert bool(partition(prepare((expected,), quote=True), fold(text))[0]) is is_found
 
 
 def test_no_match_spans_two_items() -> None:

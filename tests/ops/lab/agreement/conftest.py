@@ -1,14 +1,12 @@
-"""Fixtures of these tests."""
-
 import os
 from pathlib import Path
 
 import pytest
 
 from tests.ops.lab.laboratory import Laboratory
-from tests.ops.local.fhir_validator.stand_in import official, stand_in
+from tests.ops.local.fhir_validator.stand_in import official, patient, stand_in
 
-__all__ = ["official", "stand_in"]
+__all__ = ["official", "patient", "stand_in"]
 
 
 @pytest.fixture

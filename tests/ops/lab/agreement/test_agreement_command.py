@@ -8,13 +8,6 @@ from tests.ops.lab.laboratory import Laboratory
 from tests.ops.local.fhir_validator.stand_in import StandIn
 
 
-@pytest.fixture
-def patient(tmp_path: Path) -> Path:
-    path = tmp_path / "patient.json"
-    path.write_text(json.dumps(PATIENT))
-    return path
-
-
 def test_documents_are_compared_by_both_validators(run: Laboratory, official: StandIn, patient: Path) -> None:
     ran = run("agreement", "--oracle", patient)
     assert (ran.code, ran.err) == (0, "")

@@ -4,10 +4,12 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.ops.lab.agreement.test_agreement_mutations import PATIENT
 from touchstone.ops.local.fhir_validator import server
 from touchstone.ops.local.fhir_validator.client import ValidatorClient
 
@@ -65,6 +67,13 @@ class StandIn:
     def close(self) -> None:
         self.server.shutdown()
         self.server.server_close()
+
+
+@pytest.fixture
+def patient(tmp_path: Path) -> Path:
+    path = tmp_path / "patient.json"
+    path.write_text(json.dumps(PATIENT))
+    return path
 
 
 @pytest.fixture

@@ -14,18 +14,6 @@ from touchstone.scorers.clinical.comparison.places import Places
 from touchstone.scorers.operation_outcome import Issue
 
 
-@pytest.fixture
-def patient(tmp_path: Path) -> Path:
-    path = tmp_path / "patient.json"
-    path.write_text(json.dumps(PATIENT))
-    return path
-
-
-@pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> Commands:
-    return Commands(capfdbinary, monkeypatch)
-
-
 def test_both_valid_is_one_line(run: Commands, official: StandIn, patient: Path) -> None:
     ran = run("fhir-validator", "compare", patient)
     assert ran.code == 0

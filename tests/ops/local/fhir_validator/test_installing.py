@@ -5,31 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.ops.local.java_tools import fake_jdk, fake_tool
 from touchstone.ops.local.fhir_validator import artifacts, packages
 from touchstone.scorers.base import ConfigError
-
-
-def fake_tool(folder: Path, name: str, script: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    tool = folder / name
-    tool.write_text(f"#!/bin/sh\n{script}\n")
-    tool.chmod(0o755)
-
-
-def jdk(folder: Path, version: str = "17.0.2", modules: str = "jdk.compiler@17") -> None:
-    fake_tool(folder, "java", f"""if [ "$1" = --list-modules ]; then echo '{modules}'; else echo 'openjdk version "{version}"' >&2; fi""")
-
-
-@pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PATH with nothing but what a test puts there, an empty cache, an empty home."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return folder
 
 
 def archive(path: Path, files: dict[str, bytes]) -> Path:
@@ -46,41 +24,15 @@ def test_no_java(tools: Path) -> None:
 
 
 def test_java_too_old(tools: Path) -> None:
-    jdk(tools, version="11.0.2")
+    fake_jdk(tools, version="11.0.2")
     with pytest.raises(ConfigError, match=r"is Java 11: .*; set JAVA_HOME to one"):
         artifacts.find_java()
 
 
 def test_a_runtime_without_compiler_cannot_run_the_launcher(tools: Path) -> None:
-    jdk(tools, modules="java.base@17")
+    fake_jdk(tools, modules="java.base@17")
     with pytest.raises(ConfigError, match="has no compiler, it is a runtime only"):
         artifacts.find_java()
-
-
-def test_no_maven(tools: Path) -> None:
-    jdk(tools)
-    assert "no Maven (mvn) on the PATH" in (artifacts.missing() or "")
-
-
-def test_jars_once_fetched_need_no_maven(tools: Path) -> None:
-    jdk(tools)
-    artifacts.libs_folder().mkdir(parents=True)
-    assert artifacts.missing() is None
-
-
-def test_a_failed_fetch_leaves_nothing_and_quotes_maven(tools: Path) -> None:
-    fake_tool(tools, "mvn", "echo '[ERROR] Could not transfer artifact'; exit 1")
-    with pytest.raises(ConfigError, match=r"Maven could not fetch .*: \[ERROR\] Could not transfer artifact"):
-        artifacts.fetch(artifacts.libs_folder())
-    assert not [path for path in artifacts.libs_folder().parent.iterdir() if path.is_dir()]
-
-
-def test_an_unwritable_cache_is_one_line(tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_tool(tools, "mvn", "exit 0")
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(ConfigError, match="the cache cannot be written"):
-        artifacts.fetch(artifacts.libs_folder())
 
 
 def test_the_pom_pins_the_version_that_is_named() -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ops.local.java_tools import fake_tool
 from touchstone.ops.local.java import java_version
 from touchstone.ops.local.kafka import artifacts
 from touchstone.ops.local.kafka.cluster import KafkaCluster
@@ -13,24 +14,6 @@ from touchstone.ops.local.kafka.node import Node
 from touchstone.ops.local.kafka.processes import PORTS, free_ports, port_is_free
 from touchstone.ops.local.kafka.properties import Security, server_properties
 from touchstone.scorers.base import ConfigError
-
-
-def fake_tool(folder: Path, name: str, script: str) -> None:
-    folder.mkdir(exist_ok=True)
-    tool = folder / name
-    tool.write_text(f"#!/bin/sh\n{script}\n")
-    tool.chmod(0o755)
-
-
-@pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A PATH with nothing but what a test puts there, and an empty cache."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setenv("PATH", str(folder))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return folder
 
 
 @pytest.mark.parametrize(
@@ -58,32 +41,6 @@ def test_java_home_is_asked_first(tools: Path, tmp_path: Path, monkeypatch: pyte
     fake_tool(tmp_path / "jdk" / "bin", "java", """echo 'openjdk version "21.0.1"' >&2""")
     monkeypatch.setenv("JAVA_HOME", str(tmp_path / "jdk"))
     assert artifacts.find_java() == str(tmp_path / "jdk" / "bin" / "java")
-
-
-def test_no_maven(tools: Path) -> None:
-    fake_tool(tools, "java", """echo 'openjdk version "17.0.2"' >&2""")
-    assert "no Maven (mvn) on the PATH" in (artifacts.missing() or "")
-
-
-def test_jars_once_fetched_need_no_maven(tools: Path) -> None:
-    fake_tool(tools, "java", """echo 'openjdk version "17.0.2"' >&2""")
-    artifacts.libs_folder().mkdir(parents=True)
-    assert artifacts.missing() is None
-
-
-def test_a_failed_fetch_leaves_nothing_and_quotes_maven(tools: Path) -> None:
-    fake_tool(tools, "mvn", "echo '[ERROR] Could not transfer artifact'; exit 1")
-    with pytest.raises(ConfigError, match=r"Maven could not fetch Kafka .*: \[ERROR\] Could not transfer artifact"):
-        artifacts.fetch(artifacts.libs_folder())
-    assert not [path for path in artifacts.libs_folder().parent.iterdir() if path.is_dir()]
-
-
-def test_an_unwritable_cache_is_one_line(tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fake_tool(tools, "mvn", "exit 0")
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(ConfigError, match="the cache cannot be written"):
-        artifacts.fetch(artifacts.libs_folder())
 
 
 def test_the_command_without_java_is_one_line_and_exit_3(tools: Path, tmp_path: Path) -> None:

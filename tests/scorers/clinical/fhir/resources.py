@@ -50,6 +50,23 @@ def changed(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not None}
 
 
+def definition(*elements: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """A good profile of Patient, with some members set, or dropped where the value is None."""
+    base = {
+        "resourceType": "StructureDefinition",
+        "url": "http://a.test/sd",
+        "name": "One",
+        "status": "draft",
+        "kind": "resource",
+        "abstract": False,
+        "type": "Patient",
+        "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Patient",
+        "derivation": "constraint",
+        "differential": {"element": [{"id": "Patient", "path": "Patient"}, *elements]},
+    }
+    return changed(base, changes)
+
+
 def bundle(*resources: dict[str, Any], kind: str = "collection") -> dict[str, Any]:
     """A Bundle of resources with the full URLs of a server."""
     entries = [{"fullUrl": f"http://server.example/{one['resourceType']}/{one['id']}", "resource": one} for one in resources]

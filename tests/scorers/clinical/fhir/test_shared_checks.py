@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.scorers.clinical.fhir.resources import PLAIN, bundle, observation, patient, report
+from tests.scorers.clinical.fhir.resources import PLAIN, bundle, definition, observation, patient, report
 from touchstone.scorers.clinical.checks.scalars import Membership
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
 from touchstone.scorers.clinical.report import Context, Report
@@ -222,16 +222,4 @@ def test_a_profile_may_be_claimed_in_a_version() -> None:
 
 def test_what_a_definition_fixes_is_no_identifier() -> None:
     element = {"id": "Patient.identifier", "path": "Patient.identifier", "patternIdentifier": {"type": {"text": "x"}}}
-    definition = {
-        "resourceType": "StructureDefinition",
-        "url": "http://a.example/P",
-        "name": "P",
-        "status": "draft",
-        "kind": "resource",
-        "abstract": False,
-        "type": "Patient",
-        "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Patient",
-        "derivation": "constraint",
-        "differential": {"element": [{"id": "Patient", "path": "Patient"}, element]},
-    }
-    assert not [one for one in told(definition).findings if one.code.startswith("identifiers.")]
+    assert not [one for one in told(definition(element, url="http://a.example/P", name="P")).findings if one.code.startswith("identifiers.")]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.scorers.clinical.fhir.resources import codes, patient, report
+from tests.scorers.clinical.fhir.resources import codes, definition, patient, report
 from touchstone.scorers.clinical.formats.fhir import is_valid
 from touchstone.scorers.clinical.formats.fhir.structure_definitions import fields_at
 
@@ -13,22 +13,6 @@ Json = dict[str, Any]
 
 def element(path: str, **facts: Any) -> Json:
     return {"id": path, "path": path} | facts
-
-
-def profile(*elements: Json, **changes: Any) -> Json:
-    made = {
-        "resourceType": "StructureDefinition",
-        "url": "http://a.test/sd",
-        "name": "One",
-        "status": "draft",
-        "kind": "resource",
-        "abstract": False,
-        "type": "Patient",
-        "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Patient",
-        "derivation": "constraint",
-        "differential": {"element": [element("Patient"), *elements]},
-    } | changes
-    return {name: value for name, value in made.items() if value is not None}
 
 
 @pytest.mark.parametrize(
@@ -45,7 +29,7 @@ def profile(*elements: Json, **changes: Any) -> Json:
     ],
 )
 def test_a_profile_may_narrow_what_its_type_has(good: Json) -> None:
-    assert is_valid(report(profile(good))), report(profile(good)).findings
+    assert is_valid(report(definition(good))), report(definition(good)).findings
 
 
 @pytest.mark.parametrize(
@@ -61,12 +45,12 @@ def test_a_profile_may_narrow_what_its_type_has(good: Json) -> None:
     ],
 )
 def test_a_profile_cannot_have_what_its_type_has_not(bad: Json) -> None:
-    assert codes(profile(bad)) == {"fhir.definitions.element"}
+    assert codes(definition(bad)) == {"fhir.definitions.element"}
 
 
 def test_ids_of_elements_differ_and_a_derivation_is_stated() -> None:
-    assert "fhir.definitions.element" in codes(profile(element("Patient.name"), element("Patient.name")))
-    assert codes(profile(derivation=None)) == {"fhir.definitions.element"}
+    assert "fhir.definitions.element" in codes(definition(element("Patient.name"), element("Patient.name")))
+    assert codes(definition(derivation=None)) == {"fhir.definitions.element"}
 
 
 def test_what_lies_below_an_open_type_is_not_followed() -> None:
@@ -79,7 +63,7 @@ def test_the_context_of_an_extension_exists() -> None:
     facts = {"type": "Extension", "kind": "complex-type", "baseDefinition": "http://hl7.org/fhir/StructureDefinition/Extension"}
     elements = {"element": [element("Extension"), element("Extension.url", fixedUri=url)]}
     for expression, expected in (("Patient.contact", set()), ("HumanName", set()), ("Foo.bar", {"fhir.definitions.context"})):
-        made = profile(**facts, differential=elements, context=[{"type": "element", "expression": expression}])
+        made = definition(**facts, differential=elements, context=[{"type": "element", "expression": expression}])
         assert codes(made) == expected
 
 

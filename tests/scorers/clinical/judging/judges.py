@@ -5,7 +5,6 @@ from typing import Any
 
 from touchstone.schemas.judging import JudgeRequest, Validated
 from touchstone.scorers.base import Reading
-from touchstone.scorers.clinical.judging.scorecard import compose
 from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
 from touchstone.scorers.clinical.judging.settings import CoherenceSettings
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict
@@ -68,8 +67,3 @@ def request(label: str = "Pass", label_max: str = "Pass", **values: float) -> Ju
     """A request with these values of the validators."""
     validated = Validated(suite_version="1.0", config_digest="0" * 16, label=label, label_max=label_max, values=values)  # type: ignore[arg-type]
     return JudgeRequest.model_validate({"id": "e1", "trace_id": "t1", "asked": {}, "validated": validated.model_dump()})
-
-
-def composed(req: JudgeRequest, judged: Any, *, quote: bool = False) -> Any:
-    """The scorecard of a request."""
-    return compose(req, judged, quote=quote)

@@ -1,16 +1,9 @@
-from typing import Any
-
 import pytest
 
 from tests.scorers.summary.fakes import FACTS, TableEngines, case
 from tests.scorers.summary.judging.judges import USAGE, TableJudge, scorer
-from touchstone.schemas.result import Scorecard
 
 ALL = " ".join(FACTS)
-
-
-async def cheap(generated: str, engines: TableEngines | None = None, **changed: Any) -> Scorecard:
-    return await scorer(None, engines, support="auto").score(case(generated, **changed))
 
 
 async def test_only_what_is_uncertain_is_asked_and_in_one_call() -> None:

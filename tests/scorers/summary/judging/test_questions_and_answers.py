@@ -16,8 +16,6 @@ from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.scorer import SummaryLossScorer
 
 ALL = " ".join(FACTS)
-#: In the scorer's table the models are half sure of every second fact, and of its sentence.
-UNSURE = [1, 3, 5, 7, 9]
 
 
 def blocks(user: str) -> dict[str, str]:
