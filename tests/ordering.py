@@ -64,7 +64,6 @@ def shared_out(items: Sequence[pytest.Item], processes: int) -> list[pytest.Item
 
 
 def seconds_of(item: pytest.Item) -> float:
-    """About how long a test takes."""
     mark = item.get_closest_marker("slow")
     if mark is None:
         return DATABASE_S if item.get_closest_marker("postgres") is not None else USUAL_S

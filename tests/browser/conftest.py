@@ -41,7 +41,6 @@ class Tab:
             raise AssertionError(f"never so: {expression} ({argument})") from None
 
     async def ids(self) -> list[str]:
-        """The ids of the results in the live list, the newest first."""
         found: list[str] = await self.page.evaluate("[...document.querySelectorAll('#feed .row')].map((row) => row.dataset.result)")
         return found
 
@@ -51,7 +50,6 @@ class Tab:
         return await self.ids()
 
     async def text(self, selector: str) -> str:
-        """What someone reads there."""
         return str(await self.page.inner_text(selector))
 
 

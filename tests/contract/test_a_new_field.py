@@ -72,7 +72,6 @@ def added(result: ScoreResult | dict[str, Any]) -> dict[str, Any]:
 
 
 async def event_of_a_worker() -> tuple[bytes, list[tuple[str, bytes]]]:
-    """Value and headers of what a worker puts on the results topic."""
     publisher = GatedPublisher()
     intake, _ = make_intake(publisher, WideScorer())
     intake.start(("generations", 0), [FakeRecord(0, json.dumps(EVENT).encode())])

@@ -127,7 +127,6 @@ def every_way(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 def events_of(suite: Suite, samples: Samples) -> list[bytes]:
-    """The samples as a producer sends them, in the order of the files."""
     outgoings = Outgoings(SETTINGS, [suite], event_files(samples.paths), {}, Way(None, partial=True))
     outgoings.check()
     return [event.value or b"" for event in outgoings.events()]

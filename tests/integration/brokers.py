@@ -65,7 +65,6 @@ class Namespace:
         return f"{self.prefix}.{suite}"
 
     def topics(self, partitions: int = 4) -> dict[str, int]:
-        """Every topic of Touchstone, for `Broker.create_topics`."""
         return {self.topic(role): partitions for role in ROLES}
 
     def topic_settings(self, **others: Any) -> TopicSettings:

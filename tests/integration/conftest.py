@@ -37,20 +37,17 @@ def broker(request: pytest.FixtureRequest) -> Broker:
 
 @pytest.fixture
 def namespace() -> Namespace:
-    """Fresh topic and group names."""
     return Namespace()
 
 
 @pytest.fixture(scope="session")
 def shared_embedded() -> Iterator[Broker]:
-    """The embedded broker of the session."""
     with EmbeddedBroker() as embedded:
         yield Broker("embedded", embedded.bootstrap_servers, embedded=embedded)
 
 
 @pytest.fixture(scope="session")
 def shared_apache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
-    """One Apache Kafka node for the session."""
     cluster = start_apache(tmp_path_factory.mktemp("kafka"))
     yield Broker("apache", cluster.bootstrap_servers, cluster=cluster)
     cluster.stop()
@@ -136,7 +133,6 @@ def runner(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts workers, and kills what is left of them."""
     workers: list[Worker] = []
 
     def begin(runner: str, env: dict[str, str], **options: Any) -> Worker:

@@ -46,7 +46,6 @@ def outgoing(topic: str, handed_over: list[int], count: int = EVENTS) -> Iterato
 
 
 async def kept(broker: Broker, topic: str) -> list[int]:
-    """The numbers that lie on the topic's first partition, in order."""
     consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=None)
     await consumer.start()
     try:

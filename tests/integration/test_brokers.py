@@ -83,7 +83,6 @@ async def test_three_nodes_carry_on_without_one(three_nodes: Broker, namespace: 
 
 
 def aiokafka_options(fields: dict[str, str]) -> dict[str, Any]:
-    """Constructor arguments of aiokafka from the fields of `KafkaSettings`."""
     options: dict[str, Any] = {"bootstrap_servers": fields["bootstrap_servers"], "security_protocol": fields["security_protocol"]}
     if "sasl_username" in fields:
         options |= {"sasl_mechanism": fields["sasl_mechanism"]}

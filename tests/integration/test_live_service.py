@@ -80,7 +80,6 @@ def place(request: pytest.FixtureRequest) -> Broker:
 
 @pytest.fixture
 def serve(place: Broker, namespace: Namespace) -> Iterator[Serve]:
-    """Starts instances on the test's broker, and kills what is left of them."""
     place.create_topics(namespace.topics(PARTITIONS))
     started: list[Service] = []
 
@@ -101,8 +100,6 @@ def down(embedded: Broker) -> EmbeddedBroker:
 
 
 class Producer:
-    """Puts numbered results on the topic, over its partitions."""
-
     def __init__(self, broker: Broker, namespace: Namespace) -> None:
         self._broker, self._topic = broker, namespace.topic("results")
         self.sent = 0

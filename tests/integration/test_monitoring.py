@@ -58,8 +58,6 @@ pytestmark = [
 
 @dataclass
 class Prometheus:
-    """A Prometheus on loopback, with its data in a folder of its own."""
-
     address: str
 
     def get(self, path: str, **parameters: str) -> Any:
@@ -73,7 +71,6 @@ class Prometheus:
         return told["data"]
 
     def numbers(self, expression: str) -> list[float]:
-        """The values of an instant query; what is not a number is left out."""
         values = [float(each["value"][1]) for each in self.get("query", query=expression)["result"]]
         return [value for value in values if not math.isnan(value)]
 
@@ -177,7 +174,6 @@ def of_rules() -> Iterator[Query]:
 
 
 def of_variables() -> Iterator[Query]:
-    """What the lists at the top of the pages are filled from."""
     for path in DASHBOARDS:
         page = read(path)
         for variable in page["templating"]["list"]:

@@ -33,8 +33,6 @@ TERMINAL_ATTACK = b'{"x": "\x1b]0;owned\x07\x1b[2J \xe2\x80\xae"}'
 
 
 class Scene:
-    """A namespace on a broker, and the commands pointed at it."""
-
     def __init__(self, broker: Broker, namespace: Namespace, run: Commands) -> None:
         self.broker, self._run = broker, run
         self.env = namespace.environment(broker)

@@ -32,7 +32,6 @@ Event = ScoreResult | LedgerRecord
 
 @pytest.fixture
 def settings(broker: Broker, namespace: Namespace, tmp_path: Path) -> Settings:
-    """Settings of a projector of the test's own; its topics exist."""
     return settings_on(broker, namespace, tmp_path)
 
 
@@ -58,7 +57,6 @@ def store(tmp_path: Path) -> Any:
 
 @contextlib.asynccontextmanager
 async def projecting(settings: Settings, store: ResultStore) -> AsyncIterator[Projector]:
-    """A projector that runs while the block does, and stops in order."""
     running = Projector(settings, store, suites=usable_suites())
     stop = asyncio.Event()
     task = asyncio.create_task(running.run(stop))

@@ -31,8 +31,6 @@ Event = ScoreResult | LedgerRecord
 
 
 class Scene:
-    """A suite's topics, its group and its store, set by hand."""
-
     def __init__(self, broker: Broker, namespace: Namespace, store: ResultStore, url: str) -> None:
         self.broker, self.namespace, self.store = broker, namespace, store
         broker.create_topics(namespace.topics(partitions=1))
@@ -79,7 +77,6 @@ class Scene:
         self.store.apply(project("by hand", {0: first}, {0: records(*own, first=first or 0)}), 1.0)
 
     def caught_up(self) -> None:
-        """The store has read the one record of the results topic."""
         with writing(self.store.engine) as connection:
             connection.execute(positions.insert().values(topic=self.settings.topics.results, partition=0, next_offset=1))
 

@@ -85,7 +85,6 @@ Start = Callable[..., Worker]
 
 @pytest.fixture
 def start(shared_embedded: Broker, namespace: Namespace, runner: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts workers of the slow suite; the test's folder steers them."""
     shared_embedded.create_topics(namespace.topics())
     (tmp_path / "slow_suite.py").write_text(SUITE)
     info = tmp_path / "slow-1.dist-info"

@@ -45,7 +45,6 @@ class Toys:
         self.cwd = cwd
 
     def __call__(self, *arguments: str, code: int | None = 0) -> str:
-        """A command's standard output; it must end with the code."""
         ran = subprocess.run(
             [sys.executable, "-m", "touchstone.ops.cli", *arguments], env=self.env, cwd=self.cwd, capture_output=True, text=True, timeout=120, check=False
         )

@@ -37,7 +37,6 @@ class Worker:
 
     @property
     def log(self) -> str:
-        """Everything written so far."""
         return Path(self._log.name).read_text(encoding="utf-8", errors="replace")
 
     def page(self, path: str, timeout_s: float = 90.0) -> tuple[int, str]:
@@ -83,8 +82,6 @@ Start = Callable[..., Worker]
 
 @dataclass
 class Outcomes:
-    """What lies on the output topics."""
-
     results: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     ledger: list[dict[str, Any]] = field(default_factory=list)
     dead: list[Any] = field(default_factory=list)
@@ -147,7 +144,6 @@ async def reading(broker: Broker, namespace: Namespace, partitions: int = 4) -> 
 
 
 async def committed(broker: Broker, group: str, topic: str, partitions: int = 4) -> list[int]:
-    """The group's committed offsets; 0 where there is none."""
     consumer = AIOKafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=group, enable_auto_commit=False)
     await consumer.start()
     try:

@@ -42,7 +42,6 @@ def trace(trace_id: str = "t-1", **outputs: Any) -> dict[str, Any]:
 
 
 def text(document: Any) -> str:
-    """JSON as a file holds it."""
     return json.dumps(document)
 
 

@@ -26,7 +26,6 @@ def gold(source_id: str = "doc-1", **changes: Any) -> dict[str, Any]:
 
 
 def summary(event_id: str | None = None, source_id: str = "doc-1", generated: str = "One. Two.", **extra: Any) -> dict[str, Any]:
-    """A summary event as a file has it."""
     event = {"datum": gold(source_id), "generated": generated}
     return ({} if event_id is None else {"id": event_id}) | event | extra
 
@@ -35,7 +34,6 @@ PARTS = ("facts_loss", "recall", "precision", "entities_loss", "flow_loss", "cov
 
 
 def card(loss: float, label: str = "Pass") -> Scorecard:
-    """A scored case whose components are all its loss."""
     return Scorecard(label=label, values={"loss": loss, **dict.fromkeys(PARTS, loss)}, details={"length": {"target": 300}}, models={"nli": "toy@1"})
 
 
@@ -49,7 +47,6 @@ def unscored(code: str) -> Scorecard:
 
 
 def result(event_id: str, of: Scorecard | LossResult, **changes: Any) -> ScoreResult:
-    """The result of a case, as any way of scoring yields it."""
     facts: dict[str, Any] = {
         "result_id": f"r-{event_id}",
         "event_id": event_id,

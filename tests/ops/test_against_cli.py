@@ -14,7 +14,6 @@ PATIENT = {"resourceType": "Patient", "id": "p", "gender": "female", "birthDate"
 
 
 def cases(path: Path, passing: int, of: int = 4) -> Path:
-    """A batch of which the first ones pass and the others fail."""
     written = [record(f"T{number}", signals=["fever"], phrases=["pain"], found=["fever"] if number < passing else [], summary="pain") for number in range(of)]
     path.write_text("".join(json.dumps(one) + "\n" for one in written), encoding="utf-8")
     return path

@@ -14,8 +14,6 @@ PLACE = FileRef(file="a.json")
 
 
 async def result(returned: Any = None) -> ScoreResult:
-    """The result of a case for which the scorer returns this."""
-
     async def score(_: SafeCase) -> Any:
         return returned or Scorecard(label="Pass", values={"CR": 1.0})
 

@@ -67,8 +67,6 @@ class GatedPublisher:
 
 
 class StepScorer:
-    """Scores a case when the test says so."""
-
     name = "step"
     version = "1"
 

@@ -18,8 +18,6 @@ BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Stored:
-    """A consumed record."""
-
     offset: int
     value: bytes | None
     headers: Sequence[Header]
@@ -31,8 +29,6 @@ class Stored:
 
 @dataclass
 class Told:
-    """What a test varies of a result."""
-
     event: str = "e1"
     offset: int = 0
     partition: int = 0
@@ -83,7 +79,6 @@ def ledger(*entries: tuple[str, str, tuple[tuple[int, int], ...]], partition: in
 
 
 def records(*events: ScoreResult | LedgerRecord, first: int = 0) -> list[Stored]:
-    """The events as consecutive records."""
     return [Stored(first + index, event.model_dump_json().encode(), headers_of(event)) for index, event in enumerate(events)]
 
 

@@ -1,5 +1,3 @@
-"""The careful reader: what it says of each kind of variant, through the very prompt that the suite sends."""
-
 import asyncio
 import re
 from pathlib import Path
@@ -33,7 +31,6 @@ SET = Truth(name="bakery", kind="news", gold=gold(key_facts=FACTS, summary=" ".j
 
 
 def asked(of: Variant, ids: str) -> Any:
-    """A request as the suite would send it."""
     lines = "\n".join(f"S{number}: {sentence}" for number, sentence in enumerate(re.split(r"(?<=\.) ", of.text), 1))
     facts = "\n".join(f"F{number}: {fact}" for number, fact in enumerate(FACTS, 1))
     return SimpleNamespace(last=render(prompt(), {"facts": facts, "narrative": facts, "source": "(none)", "summary": lines, "asked": ids}).user)

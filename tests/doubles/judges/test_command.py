@@ -1,5 +1,3 @@
-"""The scripted judge as a process and its script file."""
-
 import json
 import urllib.request
 from pathlib import Path

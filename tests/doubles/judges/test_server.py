@@ -1,5 +1,3 @@
-"""The scripted judge speaks the protocol: asked by the official SDK."""
-
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -16,8 +14,6 @@ Asking = Callable[..., AbstractAsyncContextManager[tuple[JudgeServer, Client]]]
 
 
 class Verdict(BaseModel):
-    """What the tests ask for."""
-
     support: Literal["supported", "contradicted", "absent"]
     score: int = Field(ge=1, le=5)
     why: str
@@ -30,7 +26,6 @@ USER = [{"role": "user", "content": "Is the sky green? Answer in JSON."}]
 
 @asynccontextmanager
 async def serving(*args: Any, **kwargs: Any) -> AsyncIterator[tuple[JudgeServer, Any]]:
-    """A server and a client of it that never tries again."""
     bare = openai.DefaultAsyncHttpxClient(verify=False)  # reading the certificates takes longer than a test
     async with JudgeServer(*args, **kwargs) as server, Client(base_url=server.base_url, api_key="key-1", max_retries=0, timeout=20, http_client=bare) as client:
         yield server, client
@@ -38,7 +33,6 @@ async def serving(*args: Any, **kwargs: Any) -> AsyncIterator[tuple[JudgeServer,
 
 
 async def parse(client: Any, **more: Any) -> Any:
-    """One question for a verdict."""
     return (await client.chat.completions.parse(model="judge-1", messages=USER, response_format=Verdict, **more)).choices[0]
 
 
@@ -388,7 +382,6 @@ async def test_a_script_that_fails_is_an_error_500_and_a_mistake_on_record() -> 
 
 
 async def outcome(client: Client, text: str) -> int:
-    """The status that a question gets."""
     try:
         await client.chat.completions.create(model="judge-1", messages=[{"role": "user", "content": text}])
     except openai.APIStatusError as error:
@@ -397,7 +390,6 @@ async def outcome(client: Client, text: str) -> int:
 
 
 async def until(condition: Callable[[], bool], within_s: float = 20) -> None:
-    """Wait for it."""
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.005)

@@ -31,7 +31,6 @@ class Generator:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def times(self, path: str) -> int:
-        """How often a path was asked."""
         return sum(seen == path for seen, _, _ in self.asked)
 
     def fault_of(self, path: str, question: dict[str, Any], headers: dict[str, str]) -> str | None:

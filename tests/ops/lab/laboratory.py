@@ -7,8 +7,6 @@ from touchstone.ops.lab.__main__ import main
 
 
 class Laboratory:
-    """The laboratory's door, called in this process."""
-
     def __init__(self, captured: pytest.CaptureFixture[bytes]) -> None:
         self._captured = captured
 

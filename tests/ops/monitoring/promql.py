@@ -33,7 +33,6 @@ _SELECTOR = re.compile(r'(?P<name>[a-zA-Z_:][\w:]*)\{(?P<matchers>(?:[^"}]|"[^"]
 
 
 def metrics_of(expression: str) -> set[str]:
-    """Names of the metrics that an expression reads."""
     text = re.sub(r'"[^"]*"', "", expression)
     text = re.sub(r"\{[^}]*\}|\[[^\]]*\]", " ", text)
     text = re.sub(r"\b(by|without|on|ignoring|group_left|group_right)\s*\([^)]*\)", " ", text)

@@ -18,7 +18,6 @@ def failing() -> Iterator[str]:
 
 
 def run_child(body: str, **streams: object) -> subprocess.CompletedProcess[bytes]:
-    """A program that writes a report and ends with the code of its verdict."""
     program = f"import sys\nfrom touchstone.ops.reports.writing import write_report\n{body}\nsys.exit(2)\n"
     return subprocess.run([sys.executable, "-c", program], check=False, timeout=100, **streams)  # type: ignore[call-overload, no-any-return]
 

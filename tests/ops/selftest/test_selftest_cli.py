@@ -109,7 +109,6 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPat
 
 
 def reports(here: Path) -> list[dict[str, Any]]:
-    """The reports that were written, each as programs are told to expect it."""
     found = [json.loads(path.read_text()) for path in sorted((here / "reports" / "selftest").glob("*.json"))]
     assert [fault for one in found for fault in faults(one, schemas([])["selftest"])] == []
     return found

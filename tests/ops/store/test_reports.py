@@ -37,7 +37,6 @@ def test_results_that_are_no_safe_results_are_named(store: ResultStore) -> None:
 
 
 def records(count: int = 12) -> list[dict[str, Any]]:
-    """Cases of three archetypes that pass, are to review and fail."""
     return [
         {
             "id": f"e{number}",

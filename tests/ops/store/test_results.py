@@ -26,7 +26,6 @@ ACCOUNT = AccountKey("safe_v0", "0.1", SOURCE, 0)
 
 
 def write(store: ResultStore, *events: ScoreResult | LedgerRecord, now: float = 1000.0) -> Applied:
-    """Project the events as the next batch of the results topic."""
     first = store.positions(TOPIC).get(0, 0)
     return store.apply(projection(*events, first=first), now)
 

@@ -85,8 +85,6 @@ async def served(
 
 @dataclass
 class Message:
-    """One dispatched event, as a browser's EventSource gives it."""
-
     event: str
     data: Any
     id: str

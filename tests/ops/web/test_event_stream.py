@@ -125,7 +125,6 @@ async def test_a_client_that_leaves_is_forgotten() -> None:
 
 
 async def stalled(web: Served, buffer_bytes: int = 4096) -> socket.socket:
-    """A client that asks for events and takes none by itself."""
     place = urlsplit(web.address)
     client = socket.socket()
     client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer_bytes)

@@ -43,7 +43,6 @@ def settings_for(base_url: str, **chosen: Any) -> JudgeSettings:
 
 @asynccontextmanager
 async def judged(*faults: Fault, answer: Any = scripted, server: Mapping[str, Any] | None = None, **chosen: Any) -> AsyncIterator[tuple[Judge, JudgeServer]]:
-    """A judge and the server that it asks."""
     async with JudgeServer(answer, faults=faults, **{"keep_bodies": True, **(server or {})}) as running:
         judge = open_judge(settings_for(running.base_url, **chosen), suite="a_suite")
         try:

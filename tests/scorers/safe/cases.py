@@ -39,7 +39,6 @@ def record(
 
 
 def case(*args: Any, **kwargs: Any) -> SafeCase:
-    """The same, validated."""
     return SafeCase.model_validate(record(*args, **kwargs))
 
 
@@ -86,7 +85,6 @@ ROWS_BATCH = [
 
 
 def samples() -> Path:
-    """The suite's own samples, as a data directory."""
     given = SUITE.samples
     assert given is not None
     (folder,) = given().paths

@@ -86,7 +86,6 @@ class FakeSystem:
 
 
 def scores(value: float, **others: Any) -> dict[str, Any]:
-    """A verdict with the same score in every category."""
     return {name: value for name in GOOD if name.endswith("_score")} | {"pass": True, "reasoning": "r"} | others
 
 

@@ -20,7 +20,6 @@ NOW_MS = 1_800_000_000_000
 
 
 def result_bytes(name: str, **told: Any) -> bytes:
-    """A result event as a worker writes it."""
     document: dict[str, Any] = {
         "result_id": f"r-{name}",
         "event_id": name,
@@ -44,7 +43,6 @@ def result_bytes(name: str, **told: Any) -> bytes:
 
 
 def report_bytes(batch: str, **told: Any) -> bytes:
-    """A report event as the projector writes it."""
     document = {
         "concern_id": "c",
         "batch_id": batch,
@@ -64,7 +62,6 @@ def record(place: Place, offset: int, value: bytes | None, kind: str = "touchsto
 
 
 def read(stored: Stored, suites: Mapping[str, Any] | None = None) -> Event | Outcomes | None:
-    """What the reader makes of a record."""
     return EventReader(TOPICS, suites or {}).read(stored)
 
 
@@ -86,7 +83,6 @@ def make_hub(start: Positions | None = None, **settings: Any) -> Hub:
 
 
 def publish(hub: Hub, *events: Event) -> None:
-    """Events, as one poll brings them."""
     hub.publish([(one.place, one.offset, one) for one in events])
 
 
@@ -117,20 +113,17 @@ class NoKafka(Past):
 
 
 def stream(hub: Hub, past: Past | None = None, outlet: Outlet | None = None, **wish: Any) -> tuple[AsyncIterator[Item], Watcher]:
-    """A watcher's stream and its queue."""
     watcher = Watcher(hub.settings, hub.counts, outlet)
     chosen = wish.pop("chosen", Filter())
     return follow(hub, past or NoKafka(), Wish(chosen, **wish), watcher), watcher
 
 
 def names(item: Item) -> list[str]:
-    """The events of a batch, by their event ids."""
     assert isinstance(item, Batch), item
     return [str(json.loads(seen.event.value)["event_id"]) for seen in item.seen]
 
 
 async def next_batch(items: AsyncIterator[Item]) -> Batch:
-    """The next item that holds events."""
     async for item in items:
         if isinstance(item, Batch):
             return item

@@ -24,7 +24,6 @@ CANARY = "zanzibar-canary"
 
 
 def letter_record(at: int, *, source: int = 7, suite: str = "safe_v0", code: str = "not_json", timestamp: int = 5, **options: Any) -> FakeRecord:
-    """A dead letter at an offset of the dead topic's partition 0."""
     original = FakeRecord(source, f"{{{CANARY}".encode(), partition=2, timestamp=timestamp, key=b"k", headers=options.pop("headers", [("h", b"1")]))
     message = dead_letter(original, suite=suite, version="1", code=code, where="character 1", **options)
     return FakeRecord(at, message.value, topic="dead", key=message.key, headers=message.headers)

@@ -16,7 +16,6 @@ def run(capfdbinary: pytest.CaptureFixture[bytes]) -> Laboratory:
 
 @pytest.fixture
 def clinical_data() -> Path:
-    """The development data, where it is at hand."""
     folder = Path(os.environ.get("TOUCHSTONE_DATA", "")) / "clinical-dev"
     if not os.environ.get("TOUCHSTONE_DATA") or not folder.is_dir():
         pytest.skip("TOUCHSTONE_DATA names no folder that holds clinical-dev/")

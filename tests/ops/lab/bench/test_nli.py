@@ -80,7 +80,6 @@ def test_ratio_is_the_median_of_what_each_repeat_gave() -> None:
 
 
 def tiny_model(folder: Path) -> Path:
-    """A random BERT of two narrow layers with the default model's words."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import torch

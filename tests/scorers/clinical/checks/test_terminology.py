@@ -8,8 +8,6 @@ CONTEXT = Context()
 
 
 class Source:
-    """A membership source that knows some codes, and remembers what it was asked."""
-
     def __init__(self, answers: dict[str, Membership]) -> None:
         self.answers = answers
         self.asked: list[tuple[str, str]] = []

@@ -62,7 +62,6 @@ VOCABULARY = "ONC 2015 S&CC Vocabulary Validation Conformance Error"
 
 
 def result(kind: str, description: str, xpath: str = "/ClinicalDocument/title[1]", line: str = "12", **others: Any) -> dict[str, Any]:
-    """One result of the C-CDA validator."""
     return {
         "description": description,
         "type": kind,
@@ -77,7 +76,6 @@ def result(kind: str, description: str, xpath: str = "/ClinicalDocument/title[1]
 
 
 def report(*results: dict[str, Any], counts: dict[str, int] | None = None, **told: Any) -> Reply:
-    """A report of the C-CDA validator."""
     kinds = [one["type"] for one in results]
     counted = {kind: kinds.count(kind) for kind in (ERROR, WARNING, INFO, VOCABULARY, *kinds)} if counts is None else counts
     meta = {

@@ -208,7 +208,6 @@ def only(report: Report) -> Finding:
 
 
 def changed(change: Callable[[list[dict[str, Any]]], Any]) -> dict[str, Any]:
-    """The Bundle with its resources changed."""
     resources = [entry["resource"] for entry in fhir()["entry"]]
     change(resources)
     return {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": resource} for resource in resources]}

@@ -68,7 +68,6 @@ def definition(*elements: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def bundle(*resources: dict[str, Any], kind: str = "collection") -> dict[str, Any]:
-    """A Bundle of resources with the full URLs of a server."""
     entries = [{"fullUrl": f"http://server.example/{one['resourceType']}/{one['id']}", "resource": one} for one in resources]
     return {"resourceType": "Bundle", "type": kind, "entry": entries}
 
@@ -83,6 +82,5 @@ def codes(resource: Any, options: Options = PLAIN) -> set[str]:
 
 
 def found(resource: Any, code: str, options: Options = PLAIN) -> Finding:
-    """The one finding of a code."""
     (finding,) = (one for one in report(resource, options).findings if one.code == code)
     return finding

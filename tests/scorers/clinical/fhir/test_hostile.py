@@ -108,7 +108,6 @@ GOOD = [ANSWERED, MAP, CLAIMING, SEARCHING, CARRYING, patient(), observation(), 
 
 
 def failed(data: bytes) -> list[str]:
-    """What the validator says it could not do for an error of its own."""
     told = validate(data, options=Options(extensions="known", security=True, example_urls=False))
     return [one.check for one in told.not_checked if "failed" in one.reason] + [one.code for one in told.findings if one.code == "fhir.structure.failed"]
 

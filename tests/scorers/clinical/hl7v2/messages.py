@@ -23,7 +23,6 @@ def header(kind: str = "ORU^R01^ORU_R01", version: str = "2.5.1", sent: str = "2
 
 
 def result(*observations: str, version: str = "2.5.1", pid: str = PID, obr: str = OBR, head: str | None = None) -> bytes:
-    """A laboratory result with these observations."""
     return message(head or header(version=version), pid, obr, *(observations or (OBX,)))
 
 

@@ -26,7 +26,6 @@ def source(version: str) -> Any:
 
 
 def derive(version: str, grammar: Any, rng: random.Random, depth: int = 0) -> list[str]:
-    """A random sequence of segments that the grammar derives."""
     kind, rows = grammar[0], grammar[1]
     names: list[str] = []
     for row in [rng.choice(rows)] if kind == "choice" else rows:

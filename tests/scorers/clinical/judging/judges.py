@@ -32,7 +32,6 @@ def verdict(scores: Mapping[str, int | None] | int = 5, findings: Mapping[str, l
 
 
 def answer(scores: Mapping[str, int | None] | int = 5, findings: Mapping[str, list[dict[str, str]]] | None = None) -> Answer[CoherenceVerdict]:
-    """The same as a judge's answer."""
     return Answer(verdict(scores, findings), "gpt-test-1", USAGE)
 
 
@@ -64,6 +63,5 @@ def scorer(judge: Any, **settings: Any) -> CoherenceScorer:
 
 
 def request(label: str = "Pass", label_max: str = "Pass", **values: float) -> JudgeRequest:
-    """A request with these values of the validators."""
     validated = Validated(suite_version="1.0", config_digest="0" * 16, label=label, label_max=label_max, values=values)  # type: ignore[arg-type]
     return JudgeRequest.model_validate({"id": "e1", "trace_id": "t1", "asked": {}, "validated": validated.model_dump()})

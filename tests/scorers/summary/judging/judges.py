@@ -39,7 +39,6 @@ class TableJudge:
 
     @property
     def ids(self) -> list[str]:
-        """What the last question asks."""
         return re.findall(r"[FS]\d+", self.asked[-1]["asked"])
 
     def readings(self) -> Iterable[Reading]:
