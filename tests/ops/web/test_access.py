@@ -1,16 +1,9 @@
 import pytest
 
+from tests.clock import Clock
 from touchstone.ops.web.access import EVERYTHING, Access, Grant
 
 TOKENS = (("everything-token-1", None), ("only-one-token-22", frozenset({"one"})))
-
-
-class Time:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_a_token_grants_its_suites() -> None:
@@ -54,7 +47,7 @@ def test_a_ticket_is_no_token() -> None:
 
 
 def test_a_ticket_expires() -> None:
-    clock = Time()
+    clock = Clock()
     access = Access(TOKENS, 30, clock)
     ticket = access.ticket("Bearer everything-token-1")
     clock.now += 31
@@ -86,7 +79,7 @@ def test_a_ticket_that_was_changed_grants_nothing(change: object) -> None:
 
 
 def test_used_tickets_are_forgotten_when_they_have_expired() -> None:
-    clock = Time()
+    clock = Clock()
     access = Access(TOKENS, 30, clock)
     for _ in range(1_500):
         assert access.by_ticket(access.ticket("Bearer everything-token-1")) == EVERYTHING

@@ -5,6 +5,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests.clock import Clock
 from tests.doubles.judges.faults import Fault, Kind
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged, settings_for
 from touchstone.scorers.http.retry_after import retry_after_s
@@ -12,13 +13,6 @@ from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.judges.serve.faults import fault_of
 from touchstone.scorers.judges.serve.limits import CLEAN_S, Limits, Places, Rate
 from touchstone.scorers.judges.settings import JudgeSettings
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 async def test_no_more_requests_are_in_flight_than_the_settings_allow() -> None:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 import trustme
 
+from tests.clock import Clock
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checks.terminology_server import ANSWER_BYTES_MAX, UMLS_BASE_URL, TerminologyServer, umls_server
 
@@ -95,14 +96,6 @@ def server() -> Iterator[Server]:
     started.close()
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_members_and_others_are_told_apart(server: Server) -> None:
     client = TerminologyServer(server.url)
     assert client.membership(SNOMED, "73211009") == ("member", None)
@@ -148,6 +141,17 @@ def test_a_server_may_say_unknown_by_a_parameter(server: Server) -> None:
     ).encode()
     server.misbehave = lambda handler: reply(handler, 200, body)
     assert TerminologyServer(server.url).membership(SNOMED, "1")[0] == "not_checked"
+
+
+def holding(arrived: Callable[[], object], released: threading.Event) -> Callable[[BaseHTTPRequestHandler], None]:
+    """An answer that says that the question has arrived, and waits for its release."""
+
+    def hold(handler: BaseHTTPRequestHandler) -> None:
+        arrived()
+        released.wait(10)
+        reply(handler, 200, parameters(result=True))
+
+    return hold
 
 
 def garbage(handler: BaseHTTPRequestHandler) -> None:
@@ -245,13 +249,7 @@ def test_while_one_question_tries_again_the_others_wait_for_no_answer(server: Se
     server.misbehave = lambda handler: reply(handler, 500, b"")
     client.membership(SNOMED, "1")
     clock.now += 31
-
-    def hold(handler: BaseHTTPRequestHandler) -> None:
-        arrived.set()
-        released.wait(10)
-        reply(handler, 200, parameters(result=True))
-
-    server.misbehave = hold
+    server.misbehave = holding(arrived.set, released)
     trial = threading.Thread(target=client.membership, args=(SNOMED, "2"))
     trial.start()
     try:
@@ -351,13 +349,7 @@ def test_many_threads_share_one_client_and_its_cache(server: Server) -> None:
 
 def test_no_more_questions_are_open_at_once_than_allowed(server: Server) -> None:
     arrived, released = threading.Semaphore(0), threading.Event()
-
-    def hold(handler: BaseHTTPRequestHandler) -> None:
-        arrived.release()
-        released.wait(10)
-        reply(handler, 200, parameters(result=True))
-
-    server.misbehave = hold
+    server.misbehave = holding(arrived.release, released)
     client = TerminologyServer(server.url, concurrent_max=2, timeout_s=10)
     with ThreadPoolExecutor(6) as pool:
         asked = [pool.submit(client.membership, SNOMED, str(number)) for number in range(6)]
@@ -372,13 +364,7 @@ def test_no_more_questions_are_open_at_once_than_allowed(server: Server) -> None
 
 def test_who_waits_too_long_for_a_connection_is_not_checked(server: Server) -> None:
     arrived, released = threading.Event(), threading.Event()
-
-    def hold(handler: BaseHTTPRequestHandler) -> None:
-        arrived.set()
-        released.wait(10)
-        reply(handler, 200, parameters(result=True))
-
-    server.misbehave = hold
+    server.misbehave = holding(arrived.set, released)
     client = TerminologyServer(server.url, concurrent_max=1, timeout_s=0.5)
     first = threading.Thread(target=client.membership, args=(SNOMED, "1"))
     first.start()
