@@ -110,6 +110,20 @@ def test_a_crash_in_the_middle_leaves_the_old_store_whole(old_url: str) -> None:
         store.close()
 
 
+@pytest.mark.parametrize("change", ["result_id = ''", "scored_at = 9223372036854775807"], ids=["an empty id", "a time that no calendar has"])
+def test_a_strange_row_is_kept_and_holds_up_no_other(old_url: str, change: str) -> None:
+    engine = create_engine(open_engine(old_url).url)
+    with engine.begin() as connection:
+        connection.execute(text(f"UPDATE touchstone_results SET {change} WHERE event_id = 'o-7'"))
+    engine.dispose()
+    store = ResultStore.open(old_url)
+    try:
+        with store.engine.connect() as connection:
+            assert connection.execute(text("SELECT count(*) FROM touchstone_results")).scalar() == len(RESULTS)
+    finally:
+        store.close()
+
+
 def test_a_damaged_result_is_named_by_reports_and_holds_up_no_other(old_url: str) -> None:
     engine = create_engine(open_engine(old_url).url)
     with engine.begin() as connection:

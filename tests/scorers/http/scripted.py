@@ -70,6 +70,8 @@ BROKEN = {
     "a negative length": [b"HTTP/1.1 200 OK\r\ncontent-length: -2\r\n\r\n{}"],
     "a negative chunk": [b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n-2\r\n{}\r\n"],
     "no chunk": [b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n{}\r\n"],
+    "an endless size of a chunk": [b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1;", b"x" * 66_000],
+    "endless trailers": [b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n", b"x: y\r\n" * 11_000],
     "no HTTP": [b"SSH-2.0-OpenSSH_9.6\r\n\r\n"],
     "no answer": [None],
     "half an answer": [b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{", None],

@@ -1,6 +1,9 @@
 import asyncio
+import socket
 import ssl
+import threading
 from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import pytest
@@ -116,6 +119,27 @@ async def test_a_connection_that_lay_idle_too_long_is_not_used_again(monkeypatch
         for _ in range(2):
             await post(client)
     assert server.connections == 2
+
+
+async def test_a_connection_that_the_server_closed_while_the_event_loop_was_busy_is_not_used_again() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor() as threads:
+        server.settimeout(20)
+
+        def reply() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(65_536)
+                connection.sendall(PLAIN)
+                closes.wait()
+
+        client = HttpClient(f"http://127.0.0.1:{server.getsockname()[1]}/v1", bytes_max=BOUND)
+        for _ in range(2):
+            closes = threading.Event()
+            replied = threads.submit(reply)
+            assert (await post(client)).body == b"{}"
+            closes.set()
+            replied.result()  # blocks the event loop until the server has closed the connection
+        await client.close()
 
 
 async def test_it_can_be_used_in_one_event_loop_after_the_other() -> None:

@@ -30,10 +30,11 @@ def _keep_whole_documents(connection: Connection) -> None:
     connection.execute(text(f"ALTER TABLE {results.name} RENAME TO {_OLD}"))
     results.create(connection)
     old = Table(_OLD, MetaData(), autoload_with=connection)
-    last = ""
-    while rows := connection.execute(select(old).where(old.c.result_id > last).order_by(old.c.result_id).limit(_ROWS_AT_A_TIME)).mappings().all():
+    next_rows = select(old).order_by(old.c.result_id).limit(_ROWS_AT_A_TIME)
+    page = next_rows
+    while rows := connection.execute(page).mappings().all():
         insert_results(connection, [_migrated(dict(row)) for row in rows])
-        last = rows[-1]["result_id"]
+        page = next_rows.where(old.c.result_id > rows[-1]["result_id"])
     old.drop(connection)
 
 
@@ -43,7 +44,7 @@ def _migrated(row: dict[str, Any]) -> dict[str, Any]:
     try:
         result = _result_of(row)
         return {**kept, "document": encode_result(result)[1].decode(), "content": content_of(result)}
-    except (ValueError, TypeError, Unreadable):
+    except (ValueError, TypeError, OverflowError, RecursionError, Unreadable):
         return kept
 
 

@@ -6,7 +6,6 @@ Libraries bound each wait for the next bytes instead, so a server that sends one
 from __future__ import annotations
 
 import contextlib
-import selectors
 import socket
 import ssl
 import time
@@ -14,6 +13,7 @@ import weakref
 from collections.abc import Mapping
 from typing import Final
 
+from touchstone.scorers.http.idle import is_readable
 from touchstone.scorers.http.requests import Server
 from touchstone.scorers.http.responses import HttpError, Response, ResponseReader
 
@@ -83,7 +83,7 @@ class BlockingHttpClient:
                 idle_since, connection = self._idle.pop()
             except IndexError:  # another thread was faster
                 return None
-            if time.monotonic() - idle_since < IDLE_S and not _is_readable(connection):
+            if time.monotonic() - idle_since < IDLE_S and not is_readable(connection):
                 return connection
             connection.close()
         return None
@@ -111,13 +111,6 @@ def _left_s(until: float) -> float:
     if left_s <= 0:
         raise TimeoutError
     return left_s
-
-
-def _is_readable(connection: socket.socket) -> bool:
-    """True if an idle connection has something to read: its end, or bytes that answer no request of ours."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(connection, selectors.EVENT_READ)
-        return bool(selector.select(0))
 
 
 def _close_all(connections: list[tuple[float, socket.socket]]) -> None:

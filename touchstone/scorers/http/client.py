@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
+from touchstone.scorers.http.idle import is_readable
 from touchstone.scorers.http.requests import Server
 from touchstone.scorers.http.responses import ConnectError, ConnectTimeout, HttpError, ReadError, RemoteProtocolError, Response, ResponseReader
 
@@ -91,7 +92,7 @@ class HttpClient:
         """A connection that can be used at once: the last one used, so that surplus ones grow old."""
         while self._idle:
             connection = self._idle.pop()
-            if not connection.is_lost and time.monotonic() - connection.idle_since < IDLE_S:
+            if time.monotonic() - connection.idle_since < IDLE_S and connection.is_quiet:
                 return connection
             connection.abort()
         return None
@@ -164,6 +165,11 @@ class _Connection(asyncio.Protocol):
             return await self._answer
         finally:
             self._answer = self._reader = None
+
+    @property
+    def is_quiet(self) -> bool:
+        """True if the connection is open and has nothing to read. While the event loop was busy, the server may have closed it unnoticed."""
+        return not (self.is_lost or self._transport.is_closing() or is_readable(self._transport.get_extra_info("socket")))
 
     def abort(self) -> None:
         """Close at once."""

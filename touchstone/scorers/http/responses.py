@@ -117,6 +117,8 @@ class ResponseReader:
                 # Trailers may follow the last chunk; an empty line ends them.
                 end = line if buffer[line : line + 4] == b"\r\n\r\n" else buffer.find(b"\r\n\r\n", line)
                 if end < 0:
+                    if len(buffer) > HEAD_BYTES_MAX:
+                        raise ValueError
                     break
                 del buffer[: end + 4]
                 return bytes(self._chunks)
@@ -124,8 +126,8 @@ class ResponseReader:
                 break
             self._chunks += buffer[line + 2 : line + 2 + size]
             del buffer[: line + 2 + size + 2]
-        if len(buffer) > self._bytes_max + HEAD_BYTES_MAX:
-            raise _TooLarge
+        if line < 0 and len(buffer) > HEAD_BYTES_MAX:
+            raise ValueError  # a line of this length is no size, and searching it again for every byte takes long
         return None
 
 
