@@ -371,3 +371,10 @@ def test_a_demo_that_is_ended_ends_its_processes_first(number: signal.Signals) -
 
     assert asyncio.run(_ended_in_order(work())) == 128 + number
     assert ended
+
+
+@pytest.mark.parametrize("arguments", [("bench",), ("bench", "agreement"), ("models", "evaluate"), ("loss", "evaluate")])
+def test_a_command_that_moved_to_the_laboratory_is_pointed_to(run: Commands, arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments)
+    assert ran.code == 3
+    assert "has moved: in a checkout, run `python -m touchstone.ops.lab`." in ran.err

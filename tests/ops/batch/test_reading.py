@@ -50,7 +50,7 @@ def test_a_wrapper_hands_its_ids_to_cases_without(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
     [
-        ("a.jsonl", f'{{"secret-canary": \n{json.dumps(ONE)}', ["a.jsonl, line 1: is not valid JSON", "T1"]),
+        ("a.jsonl", f'{{"secret-canary": \n{json.dumps(ONE)}', ["a.jsonl, line 1: is not valid JSON (unexpected end of data, column 19)", "T1"]),
         ("a.jsonl", f"{json.dumps(ONE)}\n[1]\n{json.dumps(TWO)}", ["T1", "a.jsonl, line 2: is not a case object", "T2"]),
         ("a.json", json.dumps([ONE, "secret-canary", TWO]), ["T1", "a.json, case 2: is not a case object", "T2"]),
         ("a.json", '[\n{"a": 1},\nsecret-canary]', ["a.json, line 3: is not valid JSON"]),

@@ -148,7 +148,8 @@ def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Re
             return
         if line.strip():
             try:
-                yield from _expanded(orjson.loads(line), name, where)
+                # Without the line's end, a value that is cut off is reported at its last column, not at column 1 of the next line.
+                yield from _expanded(orjson.loads(line.rstrip(b"\r\n")), name, where)
             except orjson.JSONDecodeError as error:
                 yield Problem(source=FileRef(file=name, place=where), what=_not_json(error))
         number, line = number + 1, stream.readline(LINE_BYTES_MAX)

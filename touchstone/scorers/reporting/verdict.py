@@ -107,7 +107,7 @@ def with_drop(verdict: Verdict, gate: Gate | None, comparison: Comparison, max_d
     if rate.difference is None:
         return Verdict("ERROR", "no pass rate to compare with: the earlier report has no scored case", EXIT_ERROR)
     change = f"{100 * rate.difference:+.1f} points since" if abs(rate.difference) > _ROUNDING else "as in"
-    reason = f"pass rate {change} the earlier batch, a drop of at most {100 * max_drop:g} asked"
+    reason = f"pass rate {change} the earlier batch, a drop of at most {100 * max_drop:g} points asked"
     if comparison.drop > max_drop + _ROUNDING:
         return Verdict("FAIL", reason, EXIT_FAIL)
     return Verdict(verdict.word, f"{verdict.reason}; {reason}", verdict.exit_code) if gate is not None and gate.is_set else Verdict("PASS", reason, EXIT_PASS)

@@ -13,6 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: Help is as wide as the terminal, up to a width that is easy to read.
 HELP_WIDTH_MAX = 100
+#: Commands of earlier versions that only a checkout has.
+_IN_THE_LABORATORY = frozenset({"bench", "models evaluate", "loss evaluate"})
 #: Click's mark for a paragraph that is not wrapped: an example must be copied as one line.
 _AS_IT_IS = "\b\n"
 
@@ -31,6 +33,12 @@ class _Listing(TyperGroup):
 
     def __init__(self, *given: Any, help: str | None = None, **more: Any) -> None:
         super().__init__(*given, help=_with_whole_examples(help), **more)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command to run. For one that has moved out of the package, the error says where it is now."""
+        if " ".join([*ctx.command_path.split()[1:], args[0]]) in _IN_THE_LABORATORY:
+            ctx.fail(f"'{args[0]}' has moved: in a checkout, run `python -m touchstone.ops.lab`.")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the section of the commands."""
