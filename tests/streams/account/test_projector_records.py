@@ -35,6 +35,13 @@ def test_a_row_gives_back_the_event_it_was_made_of() -> None:
     assert restore(read_result(record.value)) == event
 
 
+def test_a_row_gives_its_moment_in_utc() -> None:
+    (record,) = records(result())
+    assert record.value is not None
+    elsewhere = {**json.loads(record.value), "scored_at": "2026-03-01T12:00:00+05:00"}
+    assert restore(read_result(json.dumps(elsewhere).encode())).scored_at.isoformat() == "2026-03-01T07:00:00+00:00"
+
+
 BAD = {
     "no_type": Stored(0, b"{}", []),
     "unknown_type": Stored(0, b"{}", [("ce_type", b"else.where")]),

@@ -201,8 +201,9 @@ def content_of(result: ScoreResult) -> str:
 def restore(row: ResultRow) -> ScoreResult:
     """The result that a row holds, at the position that counts for it (see `Position`), scored at a moment in UTC. Raises `ValueError`."""
     result = ScoreResult.model_validate_json(row.document, extra="ignore")
-    counted = {"source": SourceRef(**row.source._asdict()), "scored_at": row.scored_at}
-    return result if all(getattr(result, name) == value for name, value in counted.items()) else result.model_copy(update=counted)
+    counted = {"source": SourceRef(**row.source._asdict()), "scored_at": row.scored_at.astimezone(UTC)}
+    is_as_counted = result.source == counted["source"] and result.scored_at.isoformat() == row.scored_at.astimezone(UTC).isoformat()
+    return result if is_as_counted else result.model_copy(update=counted)
 
 
 def _batch_and_size(result: ScoreResult, suite: Suite | None) -> tuple[BatchKey | None, int | None]:

@@ -151,7 +151,9 @@ METRICS: tuple[Metric, ...] = (
     Metric("touchstone_serve_resumes_total", "counter", "streams", "Streams that continued from a position.", ("way",), SERVE, _each(*get_args(Way))),
     Metric("touchstone_serve_events_sent_total", "counter", "events", "Events handed to clients.", ("carrier",), SERVE, _each(*get_args(Carrier))),
     Metric("touchstone_serve_events_queued", "gauge", "events", "Events that wait for clients.", (), SERVE),
-    Metric("touchstone_serve_events_dropped_total", "counter", "events", "Events that a client's full queue did not take; the client is told.", (), SERVE),
+    Metric(
+        "touchstone_serve_events_dropped_total", "counter", "events", "Events that a client's full queue did not take; its stream names the gap.", (), SERVE
+    ),
     Metric("touchstone_serve_window_events", "gauge", "events", "Latest events in memory.", (), SERVE),
     Metric("touchstone_serve_window_bytes", "gauge", "bytes", "What they take, roughly.", (), SERVE),
     Metric(
