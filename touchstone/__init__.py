@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from touchstone.ops.batch.call import ascore, open_suite, score
+    from touchstone.ops.batch.results import Report, Results
     from touchstone.schemas.case import Case
     from touchstone.schemas.result import Failure, Finding, Scorecard, ScoreResult
     from touchstone.scorers.base import ConfigError, NoSettings, Unavailable
@@ -23,6 +24,8 @@ _HOMES = {
     "Finding": "touchstone.schemas.result",
     "Group": "touchstone.scorers.reporting",
     "NoSettings": "touchstone.scorers.base",
+    "Report": "touchstone.ops.batch.results",
+    "Results": "touchstone.ops.batch.results",
     "ScoreResult": "touchstone.schemas.result",
     "Scorecard": "touchstone.schemas.result",
     "Suite": "touchstone.scorers.suite",
@@ -40,6 +43,8 @@ __all__ = [
     "Finding",
     "Group",
     "NoSettings",
+    "Report",
+    "Results",
     "ScoreResult",
     "Scorecard",
     "Suite",

@@ -17,7 +17,7 @@ from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, produce
 from tests.ops.web.served import ALL, NOW, ONE, TOKENS, Served, Stream, served, toy_suite
 from tests.streams.fakes import safe_event
-from tests.streams.subscription.made import P0, event, publish, read, record, report_bytes, result_bytes, run_of
+from tests.streams.subscription.made import P0, R0, event, publish, read, record, report_bytes, result_bytes, run_of
 from touchstone.ops.local.kafka.processes import free_ports
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
@@ -215,6 +215,23 @@ async def test_a_paused_list_stands_still_and_shows_the_rest_when_it_goes_on(web
     assert len(await tab.ids()) == 2
     await tab.page.keyboard.press("p")
     await tab.until_rows(5)
+
+
+async def test_a_change_of_configuration_is_a_line_where_it_happened_and_no_trend_goes_across_it(web: Served, look: Open) -> None:
+    now_ms, changed = int(NOW * 1000), 60
+    for number in range(2 * changed):
+        told = {"config_digest": "aa11" * 4, "label": "Pass"} if number < changed else {"config_digest": "bb22" * 4, "label": "Review"}
+        publish(web.hub, replace(event(str(number), R0, number, **told), at_ms=now_ms - (2 * changed - number) * 6_000))
+    tab = await look(web.address)
+    await tab.until("document.querySelector('svg.time .change line')")
+    line, words = await tab.page.evaluate(
+        "[document.querySelector('svg.time .change').getBoundingClientRect().x, document.querySelector('p.change').textContent]"
+    )
+    left, width = await tab.page.evaluate("(({x, width}) => [x, width])(document.querySelector('svg.time').getBoundingClientRect())")
+    assert 0.5 < (line - left) / width < 0.7  # six of fifteen minutes ago
+    assert words.endswith("another configuration, version 1, bb22bb22")
+    assert await tab.text(".suite .trend") == "– not compared"
+    assert "another configuration" in await tab.page.get_attribute("svg.time", "aria-label")
 
 
 async def test_a_filter_hides_what_it_does_not_name_and_escape_clears_it(web: Served, look: Open) -> None:

@@ -11,11 +11,14 @@ from cryptography.hazmat.primitives import serialization
 
 from tests.integration.brokers import Broker, Namespace, SecuredBroker, start_apache, start_container
 from tests.integration.workers import Start, Worker
+from tests.postgres import postgres_socket_dir, postgres_url
 from touchstone.ops.local.kafka.properties import Security
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
 # aiokafka writes one line per attempt while a broker is down, and builds debug records that nobody reads.
 logging.getLogger("aiokafka").setLevel(logging.WARNING)
+
+__all__ = ["postgres_socket_dir", "postgres_url"]
 
 BROKERS = ("embedded", "apache", "container")
 

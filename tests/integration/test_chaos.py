@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.integration.brokers import Broker
-from touchstone.ops.lab.chaos.grounds import EMBEDDED_RETENTION_BYTES, Grounds
+from touchstone.ops.lab.chaos.grounds import EMBEDDED_RETENTION_BYTES, Grounds, one_on_a_small_disk
 from touchstone.ops.lab.chaos.run import Run
 from touchstone.ops.lab.chaos.scenarios import SCENARIOS
+from touchstone.scorers.base import ConfigError
 from touchstone.streams.embedded.broker import EmbeddedBroker
 
 pytestmark = [pytest.mark.chaos, pytest.mark.slow(15), pytest.mark.timeout(900)]
@@ -34,10 +35,38 @@ def test_promises_hold_while_workers_fail(name: str, runner: str, shared_apache:
     play(name, runner, Grounds("apache", cluster=shared_apache.cluster), tmp_path)
 
 
+# One runner each, for the time that they take. `test_topic_made_anew`, `test_changing_topics`, `test_expired` and `test_poison_records` have both;
+# `make chaos` has, too.
+@pytest.mark.apache
+@pytest.mark.parametrize(
+    ("name", "runner"),
+    [("topic_recreated", "faust"), ("partitions_added", "direct"), ("retention", "direct"), ("compressed_batch", "faust"), ("clock", "faust")],
+)
+def test_promises_hold_whatever_becomes_of_the_log(name: str, runner: str, shared_apache: Broker, tmp_path: Path) -> None:
+    play(name, runner, Grounds("apache", cluster=shared_apache.cluster), tmp_path)
+
+
 @pytest.mark.apache
 @pytest.mark.parametrize("runner", RUNNERS)
 def test_promises_hold_while_the_only_broker_is_killed(runner: str, one_node: Broker, tmp_path: Path) -> None:
     play("broker_bounce", runner, Grounds("apache", cluster=one_node.cluster), tmp_path)
+
+
+@pytest.mark.apache
+def test_promises_hold_while_the_disk_below_the_store_is_full(shared_apache: Broker, tmp_path: Path) -> None:
+    try:
+        play("disk_full_store", "faust", Grounds("apache", cluster=shared_apache.cluster), tmp_path)
+    except ConfigError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.apache
+def test_promises_hold_while_the_disk_below_the_broker_is_full(tmp_path: Path) -> None:
+    try:
+        with one_on_a_small_disk(tmp_path / "broker") as grounds:
+            play("disk_full_broker", "direct", grounds, tmp_path)
+    except ConfigError as error:
+        pytest.skip(str(error))
 
 
 @pytest.mark.apache

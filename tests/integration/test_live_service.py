@@ -132,6 +132,10 @@ async def test_results_arrive_live_and_a_summary_counts_them(serve: Serve, resul
         assert len(set(numbers(await taken(stream, 4)))) == 4
         await results.send(3)
         assert sorted(numbers(await taken(stream, 3))) == [6, 7, 8]
+    # It says when it starts, where it answers, and when events come: between these may lie a minute.
+    said = [json.loads(line) for line in service.log.splitlines() if line.startswith("{")]
+    assert [line["event"] for line in said if line["event"].startswith("serve_")] == ["serve_starting", "serve_started", "serve_ready"]
+    assert next(line["records"] for line in said if line["event"] == "serve_ready") == 6
     one = next(suite for suite in (await service.get("/v1/summary"))["suites"] if suite["suite"] == "one")
     assert one["labels"]["Pass"] == 9
     assert service.end() == 0

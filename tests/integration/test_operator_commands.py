@@ -22,6 +22,7 @@ from tests.streams.fakes import FakeRecord, safe_event
 from touchstone.ops.local import demo_parts
 from touchstone.ops.local.demo import run_demo
 from touchstone.schemas.settings.house import Settings, TopicSettings
+from touchstone.scorers.installing import install_extras
 from touchstone.scorers.safe import SUITE as SAFE
 from touchstone.streams.topics.dlq import LETTER, REDRIVEN, RESOLUTION
 from touchstone.streams.wire.dead_letter import dead_letter
@@ -434,9 +435,9 @@ def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_pat
     said: list[str] = []
     assert asyncio.run(run_demo(Settings(), "direct", None, said.append)) == []
     told = "\n".join(said)
-    assert "Left out: clinical: its libraries are missing; install touchstone-stream[clinical]." in told
-    assert "Left out: clinical_judge: its libraries are missing; install touchstone-stream[judge]." in told
-    assert "Left out: summary_loss: its libraries are missing; install touchstone-stream[nli-onnx]." in told
+    assert f"Left out: clinical: its libraries are missing; {install_extras('clinical')}." in told
+    assert f"Left out: clinical_judge: its libraries are missing; {install_extras('judge')}." in told
+    assert f"Left out: summary_loss: its libraries are missing; {install_extras('nli-onnx')}." in told
     assert "44 consumed = 44 scored" in told
     assert "\nShown: 44 events in" in told
     assert "NOT" not in told

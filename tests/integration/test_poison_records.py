@@ -1,6 +1,7 @@
 import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -77,6 +78,42 @@ async def test_a_batch_that_cannot_be_decompressed_is_dead_offset_by_offset(shar
     # The first letter carries the batch; the checksum is over what the producer sent, and the broker writes only before it.
     assert [None if letter.value is None else letter.value[61:] for letter in outcomes.dead] == [sent[0][61:], None, None]
     assert await committed(broker, namespace.group("safe_v0"), topic) == [5, 1, 0, 0]
+
+
+@EACH_ONCE
+async def test_a_batch_that_unpacks_to_too_much_is_one_dead_letter_for_all_its_offsets(
+    broker: Broker, namespace: Namespace, runner: str, start: Start, tmp_path: Path
+) -> None:
+    """And its readers pass over it too: the account closes, and the letter cannot be sent back."""
+    broker.create_topics(namespace.topics())
+    topic = namespace.topic("generations")
+    env = namespace.environment(broker) | {"TOUCHSTONE_STORE_URL": f"sqlite:///{tmp_path / 'store.db'}", "TOUCHSTONE_KAFKA_BATCH_BYTES_MAX": "2000000"}
+    sent: list[bytes] = []
+    await produce(broker, topic, [(0, value("before"), []), (1, value("beside"), [])])
+    with changed(lambda raw: sent.append(raw) or raw):
+        blanks = [(0, b" " * 100_000, [])] * 80
+        await produce(broker, topic, blanks, compression_type="zstd", linger_ms=500, max_batch_size=2**26)
+    await produce(broker, topic, [(0, value(f"after{number}"), []) for number in range(3)], compression_type="zstd", linger_ms=200)
+    worker = start(runner, env)
+    projector = start("", env, command=[sys.executable, "-m", "touchstone.ops.cli", "projector"])
+    async with reading(broker, namespace) as until:
+        outcomes = await until(lambda seen: len(seen.results) == 5 and len(seen.dead) == len(sent) and seen.told("dead") == 80)
+    judged = await asyncio.to_thread(touchstone, env, "reconcile", "--suite", "safe_v0", "--drained", "--wait", "30")
+    (listed, *_) = await asyncio.to_thread(touchstone, env, "dlq", "list")
+    refused = await asyncio.to_thread(touchstone, env, "dlq", "redrive", listed["id"], code=3)
+    seen = await asyncio.to_thread(touchstone, env, "tail", "generations", "--no-follow", lines=True)
+    counted = worker.page("/metrics")[1]
+    assert projector.end() == 0, projector.log
+    assert worker.end() == 0, worker.log
+    assert codes(outcomes.dead) == ["batch_too_large"] * len(sent)
+    assert [letter.value[61:] for letter in outcomes.dead] == [raw[61:] for raw in sent]  # the broker writes only before the checksum
+    assert dict(outcomes.dead[-1].headers)["touchstone.batch_offsets"].endswith(b"-80")
+    (row,) = [row for row in judged["partitions"] if row["partition"] == 0]
+    assert (row["consumed"], row["scored"], row["dead"], row["in_flight"]) == (84, 4, {"batch_too_large": 80}, 0)
+    assert re.search(r'touchstone_events_outcomes_total\{[^}]*reason="batch_too_large"[^}]*\} 80', counted)
+    assert sum(one.get("code") == "batch_too_large" for one in seen) == 80
+    assert "whole record batch" in json.dumps(refused)
+    assert await committed(broker, namespace.group("safe_v0"), topic) == [84, 1, 0, 0]
 
 
 async def test_a_batch_with_a_wrong_checksum_is_told_loudly_and_passed_by_nobody(
@@ -170,12 +207,12 @@ async def test_offsets_without_a_record_hold_nothing_up(shared_apache: Broker, n
     assert await committed(broker, group, topic, 1) == [54]
 
 
-def touchstone(env: dict[str, str], *arguments: str, lines: bool = False) -> Any:
-    """What a command says in JSON; it must succeed."""
+def touchstone(env: dict[str, str], *arguments: str, lines: bool = False, code: int = 0) -> Any:
+    """What a command says in JSON; it must end with the exit code."""
     ran = subprocess.run(
         [sys.executable, "-m", "touchstone.ops.cli", *arguments, "--json"], env=os.environ | env, capture_output=True, text=True, timeout=60, check=False
     )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert ran.returncode == code, ran.stdout + ran.stderr
     return [json.loads(line) for line in ran.stdout.splitlines()] if lines else json.loads(ran.stdout)
 
 

@@ -26,7 +26,7 @@ from touchstone.streams.account.projector import Projector
 from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
 from touchstone.streams.wire import closing
 
-ACCOUNT = AccountKey("safe_v0", "0.1", SOURCE, 0)
+ACCOUNT = AccountKey("safe_v0", "0.1", SOURCE, "", 0)
 Event = ScoreResult | LedgerRecord
 
 
@@ -210,19 +210,22 @@ async def test_a_second_projector_on_the_same_store_is_turned_away(settings: Set
     assert store.account(ACCOUNT).rows[0][0] == 0
 
 
-async def test_a_topic_made_anew_is_refused_with_the_way_to_mend_it(settings: Settings, store: ResultStore, broker: Broker, namespace: Namespace) -> None:
+@pytest.mark.parametrize(("values", "why"), [({}, "another topic"), ({"topic_id": ""}, "ends at 0")], ids=["by its id", "without ids"])
+async def test_a_topic_made_anew_is_refused_with_the_way_to_fix_it(
+    settings: Settings, store: ResultStore, broker: Broker, namespace: Namespace, values: dict[str, str], why: str
+) -> None:
     await produce(settings, [result(event=f"e{number}", offset=number) for number in range(3)])
     async with projecting(settings, store):
         await until(lambda: store.positions(settings.topics.results) == {0: 3})
-    # Another topic that is shorter stands for the one made anew: the store cannot tell them apart.
+    # Another topic that is shorter stands for the one made anew.
     broker.create_topics({namespace.topic("anew"): 2})
     remade = settings.model_copy(update={"topics": namespace.topic_settings(results=namespace.topic("anew"))})
     from touchstone.ops.store.engine import writing
     from touchstone.ops.store.schema import positions
 
     with writing(store.engine) as connection:
-        connection.execute(positions.update().values(topic=namespace.topic("anew")))
-    with pytest.raises(StoreRefused, match=r"ends at 0.*--from-start"):
+        connection.execute(positions.update().values(topic=namespace.topic("anew"), **values))
+    with pytest.raises(StoreRefused, match=rf"{why}.*--from-start"):
         await Projector(remade, store).run(asyncio.Event())
 
 

@@ -78,7 +78,7 @@ class Scene:
 
     def caught_up(self) -> None:
         with writing(self.store.engine) as connection:
-            connection.execute(positions.insert().values(topic=self.settings.topics.results, partition=0, next_offset=1))
+            connection.execute(positions.insert().values(topic=self.settings.topics.results, partition=0, topic_id="", next_offset=1))
 
     def _moved(self, event: Event) -> Event:
         if isinstance(event, ScoreResult):
@@ -198,7 +198,7 @@ async def test_a_results_topic_made_anew_is_an_error(scene: Scene) -> None:
     from touchstone.ops.store.schema import positions
 
     with writing(scene.store.engine) as connection:
-        connection.execute(positions.insert().values(topic=scene.settings.topics.results, partition=0, next_offset=7))
+        connection.execute(positions.insert().values(topic=scene.settings.topics.results, partition=0, topic_id="", next_offset=7))
     with pytest.raises(StoreRefused, match="recreated"):
         await scene.judge()
 

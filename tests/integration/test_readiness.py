@@ -114,3 +114,19 @@ def test_a_projector_without_its_topics_ends_with_the_command_that_makes_them(em
     assert projector.process.wait(60) == 3
     assert "touchstone topics create" in projector.log
     assert "Traceback" not in projector.log
+
+
+@pytest.mark.parametrize(("shift_s", "runner", "side"), [(-10_800, "faust", "behind"), (10_800, "direct", "ahead of")])
+async def test_a_worker_whose_clock_is_hours_off_says_so(
+    shared_apache: Broker, namespace: Namespace, runner: str, start: Start, shift_s: int, side: str
+) -> None:
+    broker = shared_apache
+    broker.create_topics(namespace.topics())
+    shifted = [sys.executable, "-m", "touchstone.ops.lab.chaos.shifted", str(shift_s), "worker", "--suite", "safe_v0", "--runner", runner]
+    worker = start("", namespace.environment(broker) | PROBES, command=shifted)
+    worker.until(lambda: "clock" in worker.page("/readyz")[1])
+    assert worker.page("/readyz") == (503, f"this machine's clock is 3.0 h {side} the cluster's: correct the one that is wrong\n")
+    await produce(broker, namespace.topic("generations"), [(0, json.dumps(safe_event("e1")).encode(), [])])
+    async with reading(broker, namespace) as until:
+        await until(lambda seen: len(seen.results) == 1, 30)
+    assert worker.end() == 0, worker.log

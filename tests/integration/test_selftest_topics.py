@@ -11,8 +11,8 @@ from tests.integration.brokers import Broker, Namespace
 from touchstone.ops.selftest.kafka_system import KafkaTopics
 from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.selftest.settings import KafkaSystem
 from touchstone.scorers.selftest.system import NAMESPACE, SystemFault, Task
+from touchstone.scorers.selftest.system_settings import KafkaSystem
 from touchstone.streams.topics import request_reply
 
 TASK = Task("selftest-20260206-1234-a001", "selftest-20260206-1234-a", "Please organise it.")
@@ -107,6 +107,24 @@ async def test_a_reply_that_never_comes_and_one_that_cannot_be_read_are_faults(s
         finally:
             await system.close()
     assert (silent.value.code, unreadable.value.code) == ("timeout", "unreadable")
+
+
+async def test_requests_at_a_time_get_their_own_answers(shared_embedded: Broker, topics: KafkaSystem) -> None:
+    waiting: list[dict[str, Any]] = []
+
+    def the_last_first(request: dict[str, Any]) -> list[Any]:
+        waiting.append({"correlation_id": request["correlation_id"], "status": "COMPLETE", "output": request["prompt"]})
+        return [] if len(waiting) < 6 else waiting[::-1]
+
+    tasks = [Task(f"{TASK.task_group_id}{number:03d}", TASK.task_group_id, f"request {number}") for number in range(6)]
+    async with system_behind(shared_embedded, topics.request_topic, topics.reply_topic, the_last_first):
+        system = KafkaTopics(topics, KafkaSettings(bootstrap_servers=shared_embedded.bootstrap_servers))
+        await system.open()
+        try:
+            outcomes = await asyncio.gather(*(system.ask(task, 60) for task in tasks))
+        finally:
+            await system.close()
+    assert [outcome.output for outcome in outcomes] == [task.prompt for task in tasks]
 
 
 async def test_a_missing_topic_is_told_and_not_created(shared_embedded: Broker, namespace: Namespace) -> None:

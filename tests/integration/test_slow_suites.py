@@ -197,3 +197,25 @@ def test_a_window_that_the_user_sets_is_kept() -> None:
 def test_a_suite_without_a_window_of_its_own_changes_nothing() -> None:
     quick: Suite = Suite("quick", "1", (), {}, lambda *_: NoSettings(), lambda _: None, lambda _: {})  # type: ignore[arg-type, return-value]
     assert paced(quick, Settings()) == Settings()
+
+
+async def test_what_waits_after_an_idle_time_is_as_old_as_its_event_and_the_worker_ready(
+    shared_embedded: Broker, namespace: Namespace, start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "go").touch()
+    worker = start(SLOW_S="600", TOUCHSTONE_KAFKA_PROBE_INTERVAL_S="0.3", TOUCHSTONE_WORKER_DRAIN_TIMEOUT_S="1")
+    worker.until(lambda: worker.page("/readyz")[0] == 200)
+    idle_s = 4
+    await asyncio.sleep(idle_s)
+    sent = time.time()
+    await send(shared_embedded, namespace, 1)
+
+    def waiting() -> list[float]:
+        pattern = r"touchstone_consumer_(?:lag|standstill)_seconds\{[^}]*\} (\S+)"
+        return [float(seconds) for seconds in re.findall(pattern, worker.page("/metrics")[1]) if float(seconds) > 0]
+
+    worker.until(lambda: len(waiting()) == 2)
+    assert max(waiting()) <= time.time() - sent < max(waiting()) + idle_s
+    assert worker.page("/readyz") == (200, "ok\n")
+    of_its_configuration = r'touchstone_results_by_configuration_total\{config_digest="[0-9a-f]{16}",label="Pass",suite="slow",suite_version="1"\} 0.0'
+    assert re.search(of_its_configuration, worker.page("/metrics")[1])

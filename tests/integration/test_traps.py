@@ -1,6 +1,6 @@
 """The traps of the streaming libraries that our use could meet, and the naive form beside ours where it can be shown.
 
-docs/chaos.md lists them all, and those that we cannot meet.
+docs/traps.md lists them all, and those that we cannot meet.
 """
 
 import asyncio
@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +23,7 @@ from faust.transport.drivers.aiokafka import Consumer as FaustConsumer
 from faust.types import tuples
 
 from tests.integration.brokers import Broker
-from tests.streams.fakes import FakeRecord, GatedPublisher, StepScorer, make_intake, safe_record
+from tests.streams.fakes import GatedPublisher, StepScorer, make_intake, safe_record
 from touchstone.ops.lab.chaos.checks import check_commits, check_topics
 from touchstone.ops.lab.chaos.evidence import Evidence, Letter, Position, SentResult, gather
 from touchstone.ops.lab.chaos.grounds import Field, Grounds
@@ -40,7 +39,7 @@ from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners import faust_agents
 from touchstone.streams.runners.base import Clock, Job, Stalled
 from touchstone.streams.runners.direct import make_consumer
-from touchstone.streams.runners.faust_agents import FaustFeed, make_app
+from touchstone.streams.runners.faust_agents import make_app
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE
 from touchstone.streams.wire.message import Message
@@ -209,51 +208,6 @@ async def test_offsets_without_a_record_hold_no_commit_back() -> None:
     assert await intake.settle() == {TP: 13}
 
 
-async def test_a_settlement_given_up_on_forgets_no_outcome() -> None:
-    """A runner bounds the wait for the ledger; the naive form then commits past outcomes that no ledger tells."""
-    broker_down = asyncio.Event()
-
-    async def hang_ledger(topic: str, messages: Sequence[Message]) -> None:
-        if is_ledger(messages) and not broker_down.is_set():
-            await broker_down.wait()
-
-    publisher = GatedPublisher(hang_ledger)
-    intake, _ = make_intake(publisher)
-    intake.start(TP, [FakeRecord(0, b"\xff")])
-    await intake.drain(1)
-    with pytest.raises(TimeoutError):
-        await asyncio.wait_for(intake.settle(), 0.05)
-    intake.start(TP, [safe_record(1)])
-    await intake.drain(1)
-    broker_down.set()
-    assert await intake.settle() == {TP: 2}
-    (ledger,) = publisher.values("results", LEDGER_TYPE)
-    assert ledger["entries"][0]["ranges"] == [[0, 0]]
-
-
-async def test_two_settlements_at_once_do_not_pass_each_other() -> None:
-    """The clock and a rebalance both settle; the second must not commit past the ledger that the first still waits for."""
-    acknowledge = asyncio.Event()
-
-    async def hold_ledger(topic: str, messages: Sequence[Message]) -> None:
-        if is_ledger(messages):
-            await acknowledge.wait()
-
-    publisher = GatedPublisher(hold_ledger)
-    intake, _ = make_intake(publisher)
-    intake.start(TP, [FakeRecord(0, b"\xff")])
-    await intake.drain(1)
-    first = asyncio.create_task(intake.settle())
-    await asyncio.sleep(0.01)
-    intake.start(TP, [safe_record(1)])
-    await intake.drain(1)
-    second = asyncio.create_task(intake.settle())
-    await asyncio.sleep(0.05)
-    assert not second.done()
-    acknowledge.set()
-    assert (await first, await second) == ({TP: 1}, {TP: 2})
-
-
 # -- the producer (traps 3, 14)
 
 
@@ -287,43 +241,6 @@ async def test_a_publish_ends_only_when_the_broker_has_the_record(code: int, emb
 # -- rebalances (traps 6, 7, 8, 9 and what chaos found)
 
 
-class FakeEvent:
-    def __init__(self, offset: int, generation: int) -> None:
-        self.message = SimpleNamespace(
-            topic=GENERATIONS,
-            partition=0,
-            offset=offset,
-            generation_id=generation,
-            timestamp=time.time(),
-            key=None,
-            value=safe_record(offset).value,
-            headers=None,
-        )
-        self.acked = False
-
-    def ack(self) -> None:
-        self.acked = True
-
-
-async def test_events_of_an_assignment_that_has_ended_are_neither_taken_nor_acknowledged() -> None:
-    publisher = GatedPublisher()
-    job = make_job(publisher)
-    feed_of = FaustFeed(SimpleNamespace(consumer_generation_id=2), job)
-    feed_of.fenced = False
-    old, between, new = FakeEvent(0, generation=1), FakeEvent(1, generation=2), FakeEvent(0, generation=2)
-    await feed_of.take(old)
-    feed_of.forget()  # a rebalance begins: Faust's generation is still the old one
-    await feed_of.take(between)
-    feed_of.flush()
-    assert job.intake.in_flight == 0
-    feed_of.fenced = False
-    await feed_of.take(new)
-    feed_of.flush()
-    await job.intake.drain(1)
-    await feed_of.settle()
-    assert (old.acked, between.acked, new.acked) == (False, False, True)
-
-
 async def test_where_nothing_was_committed_faust_is_made_to_seek(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """aiokafka seeks to a commit only: what Faust dropped when a rebalance began would never come again."""
     partition = tuples.TP(*TP)
@@ -332,23 +249,40 @@ async def test_where_nothing_was_committed_faust_is_made_to_seek(monkeypatch: py
         return {partition: None}
 
     monkeypatch.setattr(FaustConsumer, "seek_to_committed", nothing_committed)
-    consumer = faust_app(make_job(), tmp_path).consumer
+    job = make_job()
+    job.begins = {TP: 11}
+    consumer = faust_app(job, tmp_path).consumer
     assert isinstance(consumer, faust_agents._Consumer)
     sought: list[Any] = []
-
-    async def earliest(*_: Any) -> dict[Any, int]:
-        return {partition: 11}
 
     async def seek_wait(partitions: Any) -> None:
         sought.append(dict(partitions))
 
-    consumer.earliest_offsets, consumer.seek_wait = earliest, seek_wait
+    consumer.seek_wait = seek_wait
     consumer._committed_offset[partition] = 40  # a commit that failed, which Faust believes in
     await FaustConsumer.seek_to_committed(consumer)
     assert sought == []
     await consumer.seek_to_committed()
     assert sought == [{partition: 11}]
     assert consumer._committed_offset[partition] is None
+
+
+async def test_after_offsets_that_were_deleted_faust_commits_what_comes_next(tmp_path: Path) -> None:
+    """It waits for every offset in between, and a gap of deleted ones is never closed."""
+    partition = tuples.TP(*TP)
+    consumer = faust_app(make_job(), tmp_path).consumer
+    assert isinstance(consumer, faust_agents._Consumer)
+
+    def acked(*offsets: int) -> None:
+        consumer._acked[partition].extend(offsets)
+        consumer._acked_index[partition].update(offsets)
+
+    consumer._committed_offset[partition] = 5
+    acked(20, 21, 23)
+    assert consumer._new_offset(partition) is None
+    consumer.jump(partition, 22)
+    acked(22)
+    assert consumer._new_offset(partition) == 24
 
 
 @pytest.mark.parametrize("runner", ["faust", "direct"])
@@ -389,9 +323,6 @@ def test_sigterm_is_heard_while_no_assignment_comes(runner: str, embedded: Broke
 class FakeGroup:
     def __init__(self, end: int, committed: int | None) -> None:
         self._end, self._committed = end, committed
-
-    async def topics(self) -> set[str]:
-        return {GENERATIONS}
 
     async def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(partitions, self._end)

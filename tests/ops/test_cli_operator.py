@@ -22,6 +22,7 @@ from touchstone.ops.cli.demo import _ended_in_order
 from touchstone.ops.local.checkup import check_docker
 from touchstone.ops.local.up import Live, stop_on_signals
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.installing import install_extras
 
 CANARY = "zanzibar-canary"
 NOWHERE = "127.0.0.1:1"
@@ -49,6 +50,7 @@ def test_help_has_an_example_that_names_options_the_command_has(run: Commands, c
     assert ran.code == 0
     examples = re.findall(rf"Example: (touchstone {command}.*)", ran.out)
     assert examples
+    assert max(map(len, re.findall(r".*Example: .*", ran.out))) <= 80
     known = set(re.findall(r"(?<![\w-])--?\w[\w-]*", ran.out.partition("Options")[2]))
     assert {word for example in examples for word in re.findall(r"(?<=\s)--[a-z][\w-]*", example)} <= known
 
@@ -79,7 +81,46 @@ def test_a_list_of_commands_has_the_whole_first_sentence_of_each(run: Commands) 
 def test_an_option_that_has_no_such_value_is_told_in_plain_words(run: Commands) -> None:
     ran = run("score", "safe_v0", "x", "--format", "nope")
     assert ran.code == 3
-    assert "Error: Invalid value for '--format' / '-f': 'nope' is not one of 'console', 'json', 'markdown', 'junit', 'html'." in ran.err
+    told = "score: Invalid value for '--format' / '-f': 'nope' is not one of 'console', 'json', 'markdown', 'junit', 'html'; see touchstone score --help"
+    assert ran.one_line == f"touchstone: {told}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nothing"], "No such command 'nothing'; see touchstone --help"),
+        (["score"], "score: Missing argument"),
+        (["score", "safe_v0"], "score: name files to score, or one event with --from-topic TOPIC[PARTITION]@OFFSET; see touchstone score --help"),
+        (["score", "safe_v0", "x.json", "--formt", "json"], "score: No such option: --formt (Possible options: --format, --from-topic)"),
+        (["safe", "score", "--jobs", "0"], "safe score: Invalid value for '--jobs' / '-j': Input should be greater than or equal to 1; see"),
+        (["up", "x", "y"], "up: Got unexpected extra argument"),
+        (["topics", "creat"], "topics: No such command 'creat'. Did you mean 'create'?; see touchstone topics --help"),
+    ],
+)
+def test_a_usage_error_is_one_line(run: Commands, arguments: list[str], told: str) -> None:
+    ran = run(*arguments)
+    assert ran.code == 3
+    assert ran.one_line.startswith(f"touchstone: {told}")
+
+
+@pytest.mark.parametrize("command", [*every_command(), "eval --batch", "models"])
+def test_every_command_refuses_a_variable_that_nothing_reads(run: Commands, command: str) -> None:
+    known: Any = typer.main.get_command(app)
+    for name in command.removesuffix(" --batch").split():
+        known = known.commands[name]
+    needed = [
+        value
+        for parameter in known.params
+        if parameter.required
+        for value in ([parameter.opts[0], "x"] if parameter.param_type_name == "option" else ["x"] * max(1, parameter.nargs))
+    ]
+    ran = run(*command.split(), *needed, env={"TOUCHSTONE_NO_SUCH_THING": "1"})
+    assert ran.code == 3
+    assert ran.err.startswith("touchstone: TOUCHSTONE_NO_SUCH_THING: unknown variable; ")
+
+
+def test_variables_of_the_compose_files_are_known(run: Commands) -> None:
+    assert run("models", env={"TOUCHSTONE_METRICS_TOKEN_FILE": "x", "TOUCHSTONE_SERVE_TOKENS_SOURCE": "y"}).code == 0
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -245,12 +286,20 @@ def test_up_refuses_workers_that_the_embedded_broker_cannot_serve(run: Commands)
     assert "--broker apache" in ran.one_line
 
 
-def test_up_refuses_a_port_that_is_taken(run: Commands) -> None:
+@pytest.mark.parametrize("option", ["--port", "--page-port", "--http-port"])
+def test_up_refuses_a_port_that_is_taken_before_it_starts_anything(run: Commands, option: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        ran = run("up", "--port", port)
+        # The last of the workers gets the port, where workers count up to it.
+        ran = run("up", "--suite", "safe_v0", "--suite", "clinical", option, port - (option == "--http-port"))
     assert ran.code == 3
-    assert f"--port {port}: another program listens there" in ran.one_line
+    assert f"{option} {port}: another program listens there" in ran.one_line.removeprefix("Starting broker")
+
+
+def test_up_refuses_one_port_for_two_purposes(run: Commands) -> None:
+    ran = run("up", "--suite", "safe_v0", "--port", 19_092, "--page-port", 19_092)
+    assert ran.code == 3
+    assert "--page-port 19092: the port of --port, too" in ran.one_line
 
 
 def test_up_refuses_a_setting_that_nobody_reads(run: Commands) -> None:
@@ -264,7 +313,7 @@ def test_up_refuses_a_suite_that_cannot_run_here(run: Commands, monkeypatch: pyt
     monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"onnxruntime", "torch"} else name)
     ran = run("up", "--suite", "summary_loss")
     assert ran.code == 3
-    assert ran.one_line == "touchstone: summary_loss: its libraries are missing; install touchstone-stream[nli-onnx]"
+    assert ran.one_line == f"touchstone: summary_loss: its libraries are missing; {install_extras('nli-onnx')}"
 
 
 def test_up_runs_every_suite_that_can_run_here_and_names_the_others(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,7 +379,20 @@ def test_watching_a_suite_that_is_not_installed_says_so(run: Commands) -> None:
     assert ran.err.startswith("touchstone: --suite nope is not installed here (installed: ")
 
 
-@pytest.mark.parametrize(("script", "told"), [("echo 27.1", "Docker 27.1 answers"), ("exit 1", "no daemon answers"), (None, "no docker command")])
+COMPOSE = 'if [ "$1" = compose ]; then {}; else echo 27.1; fi'
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        (COMPOSE.format("echo v2.29.7"), "Docker 27.1 answers, Compose v2.29.7"),
+        (COMPOSE.format("echo 5.0.1"), "Docker 27.1 answers, Compose 5.0.1"),
+        (COMPOSE.format("echo 2.3.3"), "Docker 27.1 answers, with Compose 2.3.3"),
+        (COMPOSE.format("exit 1"), "Docker 27.1 answers, with no Compose plugin"),
+        ("exit 1", "no daemon answers"),
+        (None, "no docker command"),
+    ],
+)
 def test_the_docker_daemon_itself_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, told: str) -> None:
     if script is not None:
         (tmp_path / "docker").write_text(f"#!/bin/sh\n{script}\n")
@@ -338,7 +400,8 @@ def test_the_docker_daemon_itself_is_asked(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("PATH", str(tmp_path))
     check = check_docker()
     assert told in check.what
-    assert check.state == ("good" if script == "echo 27.1" else "note")
+    assert check.state == ("good" if ", Compose" in told else "note")
+    assert ("docker-compose 1.29 cannot read it" in check.fix) == (", with" in told)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -377,4 +440,4 @@ def test_a_demo_that_is_ended_ends_its_processes_first(number: signal.Signals) -
 def test_a_command_that_moved_to_the_laboratory_is_pointed_to(run: Commands, arguments: tuple[str, ...]) -> None:
     ran = run(*arguments)
     assert ran.code == 3
-    assert "has moved: in a checkout, run `python -m touchstone.ops.lab`." in ran.err
+    assert "has moved: in a checkout, run `python -m touchstone.ops.lab`; see " in ran.one_line

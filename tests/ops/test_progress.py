@@ -70,6 +70,15 @@ def test_it_is_silent_where_nobody_watches(now: list[float]) -> None:
     assert pipe.getvalue() == ""
 
 
+def test_a_run_that_asks_for_lines_gets_one_every_ten_seconds_in_a_log(now: list[float]) -> None:
+    pipe = io.StringIO()
+    with Progress("tests evaluated", pipe, total=40, every=1, lines=True) as progress:
+        for at, done in ((1.0, 1), (3.0, 2), (4.0, 3), (13.0, 4), (22.9, 5), (60.0, 40)):
+            now[0] = at
+            progress.step(done)
+    assert pipe.getvalue().splitlines() == ["2 of 40 tests evaluated", "4 of 40 tests evaluated", "40 of 40 tests evaluated"]
+
+
 def test_a_short_run_says_nothing(now: list[float]) -> None:
     terminal = Terminal()
     with Progress("cases scored", terminal, every=1) as progress:

@@ -1,4 +1,5 @@
 import contextlib
+import gzip
 import os
 import subprocess
 import sys
@@ -239,3 +240,16 @@ def test_a_line_that_nobody_reads_does_not_end_the_demo(monkeypatch: pytest.Monk
     _say("two")
     with contextlib.suppress(BrokenPipeError):
         gone.close()
+
+
+def test_a_small_file_of_very_many_lines_is_read_up_to_the_bound_that_the_message_names(run: Commands) -> None:
+    Path("many.jsonl.gz").write_bytes(gzip.compress(CASE.encode() + b"{}\n" * 500_000))
+    few = {"TOUCHSTONE_FILES_RECORDS_MAX": "3"}
+    scored = run("score", "safe_v0", "many.jsonl.gz", "ok.jsonl", "--format", "json", env=few)
+    assert scored.code == 3
+    assert "many.jsonl.gz, line 4: holds more than 3 records" in scored.err.replace(":line", ", line")
+    assert "TOUCHSTONE_FILES_RECORDS_MAX" in scored.err
+    for command in (("produce", "many.jsonl.gz"), ("score", "safe_v0", "many.jsonl.gz", "--jobs", "2")):
+        ended = run(*command, env=few)
+        assert ended.code == 3
+        assert "holds more than 3 records" in ended.err

@@ -93,7 +93,7 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
 
 BAD_ENVIRONMENTS = {
     "TOUCHSTONE_WORKER_SLICE": ({"TOUCHSTONE_WORKER_SLICE": "1"}, "unknown variable; did you mean TOUCHSTONE_WORKER_SLICE_RECORDS"),
-    "section": ({"TOUCHSTONE_NIX_ZZZ": "1"}, "known ones start with TOUCHSTONE_KAFKA_, TOUCHSTONE_TOPICS_"),
+    "section": ({"TOUCHSTONE_NIX_ZZZ": "1"}, "known: TOUCHSTONE_KAFKA_…, TOUCHSTONE_TOPICS_…"),
     "misspelt section": ({"TOUCHSTONE_WROKER_SLICE_RECORDS": "1"}, "did you mean TOUCHSTONE_WORKER_SLICE_RECORDS"),
     "large section": ({"TOUCHSTONE_WORKER_ZZZ": "1"}, "known: TOUCHSTONE_WORKER_GROUP_PREFIX, "),
     "small section": ({"TOUCHSTONE_LOG_ZZZ": "1"}, "known: TOUCHSTONE_LOG_LEVEL, TOUCHSTONE_LOG_FORMAT"),

@@ -224,7 +224,7 @@ def test_case_files_in_folders_are_known_by_their_endings_in_any_case_and_the_ot
     left_out: list[Path] = []
     sources = list(find_sources([Path("d")], any_file=False, left_out=left_out))
     assert [(source.file, source.place) for source in sources] == [
-        ("d/a.json", Place(None, "a")), ("d/b.JSONL", Place(None, "b")), ("d/d.Ndjson.GZ", Place(None, "d")),
+        ("d/a.json", Place("d", "a")), ("d/b.JSONL", Place("d", "b")), ("d/d.Ndjson.GZ", Place("d", "d")),
     ]  # fmt: skip
     assert left_out == [Path("d/c.txt")]
 

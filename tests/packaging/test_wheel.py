@@ -206,3 +206,17 @@ def test_an_installed_touchstone_scores_summaries_without_torch(wheel: Path, tmp
     ran = environment.run("touchstone", "loss", "score", "one.jsonl", "--gold", str(samples / "golds" / "summaries.jsonl"))
     assert ran.returncode in {0, 1, 2}, ran.stderr
     assert ran.stdout.startswith("Loss V3")
+
+
+@pytest.mark.slow
+def test_an_installed_touchstone_names_the_command_that_adds_a_missing_extra(environment: Environment, wheel: Path) -> None:
+    ran = environment.run("touchstone", "up", "--suite", "clinical_judge")
+    assert ran.returncode == 3
+    assert ran.stderr == f"touchstone: clinical_judge: its libraries are missing; install the extra judge: pip install '{wheel}[judge]'\n"
+
+
+def test_the_makefile_builds_what_the_page_says() -> None:
+    told = subprocess.run(["make", "-n", "wheel", "release"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=ENDS_S).stdout
+    assert "uv build -q --wheel --no-build-isolation" in told
+    assert "python -m touchstone.ops.lab build bill" in told
+    assert re.search(r"https?://", told) is None

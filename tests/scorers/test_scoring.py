@@ -1,3 +1,5 @@
+import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,3 +53,21 @@ async def test_a_scorecard_with_fields_of_its_own_gives_a_result_without_them() 
 async def test_a_result_that_is_too_large_says_what_it_lost() -> None:
     made = trimmed(await result(Scorecard(label="Pass", values={"CR": 1.0}, details={"long": "x" * 1000})))
     assert (made.details, made.values, [failure.code for failure in made.failures]) == ({}, {"CR": 1.0}, ["result_too_large"])
+
+
+async def test_a_case_that_takes_too_long_fails_by_name_and_its_siblings_are_scored() -> None:
+    async def score(case: SafeCase) -> Any:
+        if case.id == "slow":
+            await asyncio.Event().wait()
+        if case.id == "own":
+            raise TimeoutError
+        return Scorecard(label="Pass", values={})
+
+    suite = replace(SUITE, execution="window")
+    scoring = Scoring(suite, NoSettings(), scorer=StepScorer(score), timeout_s=0.05)
+    made = await asyncio.gather(*(scoring.result(SafeCase.model_validate(safe_event(one)), one, PLACE) for one in ("slow", "own", "fast")))
+    assert [(one.label, [(failure.kind, failure.code) for failure in one.failures]) for one in made] == [
+        ("unscored", [("timeout", "score_timeout")]),
+        ("unscored", [("scorer_error", "TimeoutError")]),
+        ("Pass", []),
+    ]

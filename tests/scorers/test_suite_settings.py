@@ -7,6 +7,7 @@ import pytest
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers import registry
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.installing import install_extras
 from touchstone.scorers.registry import load_suite, missing_libraries, suite_entry_points, why_not_here
 from touchstone.scorers.suite import unknown_suite
 from touchstone.scorers.suite_settings import suite_settings, suite_settings_for_files
@@ -24,7 +25,7 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 def test_a_suite_without_its_libraries_names_the_extras_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "onnxruntime", "torch", "pysbd")
-    assert why_not_here("summary_loss") == "its libraries are missing; install touchstone-stream[nli-onnx,summary]"
+    assert why_not_here("summary_loss") == f"its libraries are missing; {install_extras('nli-onnx', 'summary')}"
     assert why_not_here("safe_v0") is None
 
 
@@ -32,7 +33,7 @@ def test_a_suite_without_its_libraries_names_the_extras_to_install(monkeypatch: 
 def test_one_of_two_libraries_that_do_the_same_is_enough(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     without(monkeypatch, missing)
     assert missing_libraries({"onnxruntime|torch": "nli-onnx"}) is None
-    assert missing_libraries({"onnxruntime|torch": "nli-onnx", missing: "other"}) == "its libraries are missing; install touchstone-stream[other]"
+    assert missing_libraries({"onnxruntime|torch": "nli-onnx", missing: "other"}) == f"its libraries are missing; {install_extras('other')}"
 
 
 def test_a_suite_with_its_libraries_can_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,8 +15,15 @@ from touchstone.scorers.settings import COMMAND_LINE, IN_A_FILE, Key, Layer, env
 
 DOCUMENT_NAME = "touchstone.toml"
 PREFIX = "TOUCHSTONE_"
-#: Variables that are read elsewhere (a judge's by the suites), or by people's tools, and are therefore not settings. TOUCHSTONE_DATA is the tests'.
-NOT_SETTINGS = frozenset({"TOUCHSTONE_CONFIG", "TOUCHSTONE_DATA", "TOUCHSTONE_DEBUG"}) | judge_names()
+#: Variables that are read elsewhere (a judge's by the suites, two by the compose files), or by people's tools, and are therefore not settings.
+#: TOUCHSTONE_DATA is the tests'.
+NOT_SETTINGS = judge_names() | {
+    "TOUCHSTONE_CONFIG",
+    "TOUCHSTONE_DATA",
+    "TOUCHSTONE_DEBUG",
+    "TOUCHSTONE_METRICS_TOKEN_FILE",
+    "TOUCHSTONE_SERVE_TOKENS_SOURCE",
+}
 KAFKA_PREFIX = "KAFKA_"
 #: The customary names besides Touchstone's own; TOUCHSTONE_KAFKA_… wins over KAFKA_….
 CUSTOMARY: dict[str, Key] = {f"{KAFKA_PREFIX}{field.upper()}": ("kafka", field) for field in KafkaSettings.model_fields}
@@ -38,6 +45,14 @@ def load_settings(overrides: Mapping[str, Any] | None = None, *, env: Mapping[st
 def origins(overrides: Mapping[str, Any] | None = None, *, env: Mapping[str, str] | None = None, document: Path | None = None) -> dict[Key, str]:
     """The source of each key that is not at its default; arguments as for `load_settings`."""
     return merged(_layers(overrides, os.environ if env is None else env, document))[1]
+
+
+def check_variables(env: Mapping[str, str]) -> None:
+    """Refuse a TOUCHSTONE_ variable that nothing reads, whatever its value. Raises `ConfigError`."""
+    check_names(env)
+    # Variables without a value are looked up and then passed over.
+    for _ in environment(dict.fromkeys(env, ""), Settings, VARIABLES, PREFIX, ignored=NOT_SETTINGS, read_file=text_of):
+        raise AssertionError
 
 
 def suspicious(env: Mapping[str, str]) -> list[str]:

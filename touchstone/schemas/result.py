@@ -6,10 +6,11 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, FiniteFloat
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.html import table, titled
 
 Label = Literal["Pass", "Review", "Warn", "Fail", "unscored"]
 Severity = Literal["critical", "major", "minor", "info"]
-Outcome = Literal["scored", "skipped", "shed", "dead"]
+Outcome = Literal["scored", "skipped", "shed", "dead", "expired"]
 
 
 class Finding(Outbound):
@@ -56,11 +57,17 @@ class Scorecard(Outbound):
 
 
 class SourceRef(Outbound):
-    """Place of an input event on its topic."""
+    """Place of an input event on its topic.
+
+    `topic_id`: the topic's own id (KIP-516), which distinguishes it from one of the same name that was deleted before; empty if it is not known.
+    `checksum`: of the event's bytes and timestamp (CRC-32), so that another event at the same place is noticed; 0 if it is not known.
+    """
 
     topic: str
     partition: Annotated[int, Field(ge=0)]
     offset: Annotated[int, Field(ge=0)]
+    topic_id: str = ""
+    checksum: Annotated[int, Field(ge=0, lt=2**32)] = 0
 
 
 class FileRef(Outbound):
@@ -125,6 +132,19 @@ class ScoreResult(Scorecard, _Scored):
     source: Source
     scored_at: datetime
     duration_ms: dict[str, float] = Field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: label, values, findings and failures. Texts of the case are in it only where the suite quotes them."""
+        name = self.case_id or self.event_id
+        values = table(tuple(self.values), [tuple(self.values.values())]) if self.values else ""
+        findings = [(one.severity, one.code, one.path, one.message) for one in self.findings]
+        failures = [(one.component, one.kind, one.code) for one in self.failures]
+        return "".join([
+            titled(f"{name}: {self.label}", f"{self.suite} {self.suite_version}"),
+            values,
+            table(("Severity", "Code", "Path", "Message"), findings) if findings else "",
+            table(("Failed part", "Kind", "Code"), failures) if failures else "",
+        ])  # fmt: skip
 
 
 #: Fields in which two results of the same event, suite, version and configuration may differ.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -176,6 +177,12 @@ class Check:
     fix: str = ""
 
 
+class Lacking(str):
+    """A line of a suite's `notes` about something that results lack with these settings, such as a judge without a key."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Samples:
     """Cases written for the suite, to try it with.
@@ -198,7 +205,7 @@ class AsksJudge:
 
     `is_on(settings)`: whether it asks under these settings. `env`: variables with which it does; `env_of_all`: those that, besides, take away its cascade, so
     that it asks about every case and every part of one. `samples()`: cases to try it with. `answer(said)`: what a careful reader would answer to the user's
-    part of a request about one of these, in the form of the verdict.
+    part of a request about one of these, in the form of the verdict. `per_minute(settings)`: requests that it may send in a minute; 0: no limit.
     """
 
     is_on: Callable[[Any], bool]
@@ -206,3 +213,4 @@ class AsksJudge:
     env_of_all: Mapping[str, str]
     samples: Callable[[], Samples]
     answer: Callable[[str], Mapping[str, Any]]
+    per_minute: Callable[[Any], float] = attrgetter("judge.requests_per_minute")

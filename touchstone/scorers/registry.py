@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.defects import raised_at
+from touchstone.scorers.installing import install_again, install_extras
 from touchstone.scorers.suite import Suite
 
 GROUP = "touchstone.suites"
@@ -64,7 +65,7 @@ def known_signatures() -> dict[str, frozenset[str]]:
 def why_not_here(name: str) -> str | None:
     """Why a suite cannot run in this environment, and what to install; None if it can."""
     if name not in suite_entry_points():
-        return f"the suite {name} is not installed; install touchstone-stream again"
+        return f"the suite {name} is not installed; {install_again()}"
     try:
         suite = load_suite(name)
     except ConfigError as error:
@@ -75,4 +76,4 @@ def why_not_here(name: str) -> str | None:
 def missing_libraries(requires: Mapping[str, str]) -> str | None:
     """A hint to install missing modules; None if none is missing. `requires`: module, or `a|b` for alternatives → the extra that contains it."""
     missing = {extra for modules, extra in requires.items() if all(find_spec(module) is None for module in modules.split("|"))}
-    return f"its libraries are missing; install touchstone-stream[{','.join(sorted(missing))}]" if missing else None
+    return f"its libraries are missing; {install_extras(*missing)}" if missing else None

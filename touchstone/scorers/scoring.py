@@ -4,22 +4,31 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from touchstone.schemas.case import Case
 from touchstone.schemas.result import Failure, Scorecard, ScoreResult, Source
+from touchstone.schemas.settings.house import WorkerSettings
 from touchstone.scorers.base import Closeable, Scorer, Shed, Unavailable
 from touchstone.scorers.identity import ResultIds, config_digest
 from touchstone.scorers.suite import Suite
 
 #: How long a scorer may take to release its engines.
 CLOSE_S = 10.0
+#: How long one case may take, if the caller does not say: the workers' default (`worker.score_timeout_s`).
+SCORE_TIMEOUT_S: float = WorkerSettings.model_fields["score_timeout_s"].default
 FOLLOW_UP_TOO_LARGE = Failure(component="follow_up", kind="too_large", code="follow_up_too_large")
 
 
 def failed_card(suite: str, kind: str, code: str) -> Scorecard:
     """The card of a case that could not be scored: named, unscored, never a zero."""
     return Scorecard(label="unscored", values={}, failures=(Failure(component=suite, kind=kind, code=code),), components_missing=(suite,))
+
+
+def late_card(suite: str) -> Scorecard:
+    """The card of a case that took longer than `worker.score_timeout_s`."""
+    return failed_card(suite, "timeout", "score_timeout")
 
 
 class ResultMaker:
@@ -94,9 +103,10 @@ def _with_failure(result: ScoreResult, failure: Failure) -> ScoreResult:
 
 
 class Scoring:
-    """Scores cases of one suite with one configuration. Building the scorer may take seconds; raises `ConfigError`."""
+    """Scores cases of one suite with one configuration, each within `timeout_s`. Building the scorer may take seconds; raises `ConfigError`."""
 
-    def __init__(self, suite: Suite, settings: Any, *, scorer: Scorer[Any] | None = None) -> None:
+    def __init__(self, suite: Suite, settings: Any, *, scorer: Scorer[Any] | None = None, timeout_s: float = SCORE_TIMEOUT_S) -> None:
+        self._asked_timeout_s = timeout_s
         self.suite = suite
         self.settings = settings
         self.configuration: Mapping[str, Any] = suite.fingerprint(settings)
@@ -110,15 +120,21 @@ class Scoring:
         card = await self._card(case)
         return self._results.result(case, event_id, source, card, time.perf_counter() - begun)
 
+    @cached_property
+    def _timeout_s(self) -> float | None:
+        """None for an inline scorer: it does not suspend, so no timer could interrupt it."""
+        return None if self.suite.execution_with(self.settings) == "inline" else self._asked_timeout_s
+
     async def _card(self, case: Case) -> Scorecard:
         try:
-            return await self._scorer.score(case)
+            async with asyncio.timeout(self._timeout_s) as limit:
+                return await self._scorer.score(case)
         except Unavailable as error:
             return error.card or failed_card(self.suite.name, "unavailable", error.code)
         except Shed as shed:
             return shed.card or failed_card(self.suite.name, "shed", shed.reason)
         except Exception as error:  # noqa: BLE001 -- a defect in one case must not cost the others
-            return failed_card(self.suite.name, "scorer_error", type(error).__name__)
+            return late_card(self.suite.name) if limit.expired() else failed_card(self.suite.name, "scorer_error", type(error).__name__)
 
     async def close(self) -> None:
         """Close the scorer, within a bound. What it raises is dropped: no caller is left to report it to."""

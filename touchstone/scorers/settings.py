@@ -180,16 +180,17 @@ def _from_file(name: str, path: str, read_file: Callable[[str], str]) -> str:
 
 
 def _known_variables(name: str, known: Mapping[str, Key], prefix: str) -> str:
-    """A hint for an unknown variable: the nearest name, else the names of its section, else the beginnings of names."""
-    starts = dict.fromkeys(f"{prefix}{key[0].upper()}_" for key in known.values())
+    """A hint for an unknown variable: the nearest name, else the names of its section, else all sections and the names in none."""
+    starts = dict.fromkeys(f"{prefix}{key[0].upper()}_" if len(key) > 1 else variable for variable, key in known.items())
     # If the section is right, only the rest of the name is compared: else every name of the section looks similar.
-    start = next((start for start in starts if name.startswith(start) and any(other.startswith(start) for other in known)), prefix)
+    sections = [start for start in starts if start.endswith("_")]
+    start = next((start for start in sections if name.startswith(start) and any(other.startswith(start) for other in known)), prefix)
     kin = {other.removeprefix(start): other for other in known if other.startswith(start)}
     typed = name.removeprefix(start).upper()
     if near := difflib.get_close_matches(typed, kin, n=1) or [rest for rest in kin if rest.startswith(typed)]:
         return f"did you mean {kin[near[0]]}?"
     is_short = start != prefix or len(kin) <= _NAMES_SHOWN_MAX
-    return f"known: {', '.join(kin.values())}" if is_short else f"known ones start with {', '.join(starts)}"
+    return f"known: {', '.join(kin.values())}" if is_short else "known: " + ", ".join(f"{start}…" if start.endswith("_") else start for start in starts)
 
 
 def _known_keys(key: Key, model: type[BaseModel]) -> str:

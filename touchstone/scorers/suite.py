@@ -1,8 +1,8 @@
 """A suite as data: what it scores, how it is run, how files are read for it, how it is reported and tried."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel
 
@@ -10,6 +10,7 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.reports.suite import SuiteEvent
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import AsksJudge, Check, ConfigError, Document, Found, NoSettings, Place, Samples, Scorer
+from touchstone.scorers.reporting.concerns import by_concern, view_by_concern
 from touchstone.scorers.reporting.report import RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_verdict, suite_view
 from touchstone.scorers.reporting.verdict import Gate, Verdict
 from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOptions, Table, View
@@ -18,6 +19,9 @@ from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOpt
 COLUMNS_MAX = 4
 #: Cases that wait for a judge at a time if the suite does not say how many: the last of them waits for the others' answers.
 JUDGED_CASES_MAX = 200
+#: Minutes within which the judge can be asked once about all of them, where its requests are limited: with a second request each, and the answers' own time,
+#: the last one ends within `worker.score_timeout_s`.
+JUDGED_MINUTES_MAX = 3
 Execution = Literal["inline", "window", "processes"]
 
 
@@ -128,7 +132,10 @@ class Suite:
 
     def window_with(self, settings: Any) -> int | None:
         """How many cases are scored at a time with these settings; None if that is left to who runs them."""
-        return self.window_cases or (JUDGED_CASES_MAX if self.asks_judge(settings) else None)
+        if self.judged is None or not self.judged.is_on(settings):
+            return self.window_cases
+        window, rate = self.window_cases or JUDGED_CASES_MAX, self.judged.per_minute(settings)
+        return min(window, max(1, int(rate * JUDGED_MINUTES_MAX))) if rate else window
 
     def group_of(self, result: ScoreResult) -> Group | None:
         """The batch that a result is reported in."""
@@ -145,6 +152,20 @@ class Suite:
     def case_name(self, result: ScoreResult) -> str:
         """The name of a case for people."""
         return self.call(result.event_id, result.case_id)
+
+    def over_concerns(self) -> Self:
+        """The suite with a report that may hold several concerns, for one whose own report may not: every case, and a row for each concern."""
+        return replace(
+            self,
+            report=suite_report,
+            verdict=suite_verdict,
+            view=view_by_concern,
+            tables=by_concern,
+            mixes_concerns=True,
+            layouts={},
+            report_model=None,
+            reported_cases=None,
+        )
 
 
 def _unconfigured(*_: Any) -> BaseModel:

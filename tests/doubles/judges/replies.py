@@ -61,13 +61,13 @@ def message_of(asked: Asked, reply: Reply, fault: Fault | None) -> Message:
         texts, as_calls = [said], False
     else:
         texts, as_calls = [_json(said)], asked.form == "tool"
+        if not as_calls and (mark := _MARK.search(asked.last)) is not None:
+            texts = [f"{mark[1]}\n{texts[0]}"]  # asked for in words: as a model that heeds them
     if fault is not None:
         changed = _changed(asked, reply, fault, said, texts[0])
         if isinstance(changed, Message):
             return changed
         texts = list(changed)
-    if not as_calls and not isinstance(said, str) and (mark := _MARK.search(asked.last)) is not None:
-        texts[-1] = f"{mark[1]}\n{texts[-1]}"  # asked for in words: as a model that heeds them
     message = Message(None, tuple(texts), finish_reason="tool_calls") if as_calls else Message("\n\nOn reflection:\n\n".join(texts))
     if fault is not None and fault.kind is Kind.TRUNCATED:
         message = replace(message, finish_reason="length")

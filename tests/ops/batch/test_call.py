@@ -1,4 +1,6 @@
+import asyncio
 import json
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +23,9 @@ def test_a_reader_that_fails_is_told_by_its_place_alone() -> None:
 
 
 @pytest.mark.filterwarnings("error")
-async def test_a_call_that_waits_is_refused_in_a_running_loop() -> None:
-    with pytest.raises(RuntimeError, match=r"use await touchstone\.ascore"):
-        score(SUITE, json.loads(json.dumps(ONE)), settings=QUOTING)
+async def test_a_call_in_a_running_loop_waits_and_leaves_nothing_behind() -> None:
+    before = threading.active_count()
+    inside = score(SUITE, json.loads(json.dumps(ONE)), settings=QUOTING)
+    assert inside.values == (await asyncio.to_thread(score, SUITE, json.loads(json.dumps(ONE)), settings=QUOTING)).values
+    assert not [thread for thread in threading.enumerate() if thread.name == "touchstone-score"]
+    assert threading.active_count() <= before + 1  # to_thread's own

@@ -111,8 +111,8 @@ def test_a_batch_over_several_files_has_the_size_of_all(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bad", "why"),
     [
-        (bare_case(2), "schema_missing at concern_id"),
-        (bare_case(2, concern_id="c", output={"summary": 5, "signals": [CANARY]}), "schema_string_type at output.summary"),
+        (bare_case(2), "name another concern than its folder, and others name none; add concern_id"),
+        (bare_case(2, concern_id="c", output={"summary": 5, "signals": [CANARY]}), "output.summary is not a string"),
         ({"kind": CANARY}, "kind_unknown at kind"),
         (
             {"resourceType": "Patient", "gender": CANARY},
@@ -169,7 +169,7 @@ def test_completing_twice_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_trace_without_outputs_is_told_as_such(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="schema_missing at outputs"):
+    with pytest.raises(ConfigError, match="outputs is missing; add it"):
         sent(write(tmp_path / "x.jsonl", {"traceId": "t1"}))
 
 
@@ -208,7 +208,7 @@ def test_standard_input_has_no_name_that_could_be_a_batchs(monkeypatch: pytest.M
     import sys
 
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(bare_case(1, concern_id="c")).encode())))
-    with twice_readable([Path("-")]) as (paths, names), pytest.raises(ConfigError, match="schema_missing at batch_id"):
+    with twice_readable([Path("-")]) as (paths, names), pytest.raises(ConfigError, match="batch_id is missing; add it"):
         Outgoings(SETTINGS, load_all(), event_files(paths, names), names, Way(None)).check()
 
 

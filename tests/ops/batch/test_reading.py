@@ -14,6 +14,7 @@ from tests.ops.batch.files import ONE, QUOTING, TWO, lines, read, told, written
 from touchstone.ops.batch.reading import read_source, records_of
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import Problem
+from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.base import Document, Found
 from touchstone.scorers.safe import SUITE
 
@@ -227,3 +228,66 @@ def test_case_json_beyond_the_bound_of_documents_is_read_line_by_line(tmp_path: 
     data = "\n".join(json.dumps(ONE | {"test_id": f"T{number}"}) for number in range(50)).encode()
     path = written(tmp_path / f"a.jsonl{suffix}", PACKED[suffix](data) if suffix else data)
     assert through(path) == [f"T{number}" for number in range(50)]
+
+
+def bounded(path: Path, **bounds: Any) -> list[Any]:
+    return list(records_of(SUITE, Source(path), QUOTING, FilesSettings(**bounds)))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst"])
+@pytest.mark.parametrize("line", ["{}", ""])
+def test_a_file_of_more_lines_than_it_may_have_is_read_up_to_there(tmp_path: Path, ending: str, line: str) -> None:
+    data = (json.dumps(ONE) + "\n" + f"{line}\n" * 1_000).encode()
+    path = tmp_path / f"a.{ending}"
+    path.write_bytes(PACKED.get(path.suffix, bytes)(data))
+    found = bounded(path, records_max=10)
+    assert len(found) == (11 if line else 2)
+    assert isinstance(found[-1], Problem)
+    assert found[-1].what.startswith("holds more than 10 records")
+    assert "files.records_max" in found[-1].what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n" * 1_000 + json.dumps(ONE),
+        json.dumps([ONE] * 11),
+        json.dumps({"cases": [ONE] * 11}),
+        json.dumps({"cases": [ONE] * 11}, indent=1),
+        "[" + "[]," * 1_000 + "[]]",
+    ],
+)
+def test_a_document_of_more_records_than_it_may_have_gives_none(tmp_path: Path, text: str) -> None:
+    (problem,) = bounded(written(tmp_path / "a.json", text), records_max=10)
+    assert isinstance(problem, Problem)
+    assert "files.records_max" in problem.what
+
+
+def test_one_case_of_many_objects_is_one_record(tmp_path: Path) -> None:
+    case = ONE | {"output": ONE["output"] | {"signals": [{"text": "{["}] * 200}}
+    ((_, record),) = bounded(written(tmp_path / "a.json", json.dumps(case, indent=1)), records_max=1)
+    assert record == case
+
+
+def test_reading_a_file_ends_in_time_and_the_time_of_scoring_does_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr("touchstone.ops.batch.reading.time.perf_counter", lambda: now)
+    reading = records_of(SUITE, Source(written(tmp_path / "a.jsonl", f"{json.dumps(ONE)}\n" * 3)), QUOTING, FilesSettings(read_timeout_s=5))
+    next(reading)
+    now = 100.0  # scored meanwhile
+    assert not isinstance(next(reading), Problem)
+    monkeypatch.undo()
+    (problem,) = bounded(written(tmp_path / "b.jsonl", "{}\n{}"), read_timeout_s=1e-9)
+    assert isinstance(problem, Problem)
+    assert "files.read_timeout_s" in problem.what
+
+
+def test_an_object_with_a_key_twice_is_a_problem_in_its_place(tmp_path: Path) -> None:
+    twice = json.dumps(ONE).replace('"test_id"', '"test_id": "other", "test_id"')
+    first, second, third = read(written(tmp_path / "a.jsonl", f"{json.dumps(ONE)}\n{twice}\n{json.dumps(TWO)}"))
+    assert isinstance(second, Problem)
+    assert (second.source.place, second.what) == ("line 2", "has an object with a key twice; keep one")
+    assert not isinstance(first, Problem)
+    assert not isinstance(third, Problem)
+    (problem,) = read(written(tmp_path / "b.json", f"[{twice}]"))
+    assert isinstance(problem, Problem)

@@ -72,6 +72,30 @@ def test_the_sample_outputs_run_out_of_the_box(commands: Commands) -> None:
     assert touchstone.score("clinical", trace).result_id == document["cases"][0]["result_ids"]["clinical"]
 
 
+def test_documents_that_are_cut_in_half_lower_the_average(commands: Commands) -> None:
+    halves = Path("halves", "diabetes-001")
+    halves.mkdir(parents=True)
+    for path in Path(SAMPLE_OUTPUTS, "diabetes-001").iterdir():
+        half = path.read_text()
+        halves.joinpath(path.name).write_text(half if path.name == "persona.json" else half[: len(half) // 2])
+    ran = commands("eval", "--category", "diabetes_management", "--system", "halves", "--no-judge", "--save-traces")
+    document = report()
+    cut, missing = document["cases"]
+    assert (cut["status"], missing["status"], document["summary"]["scored"]) == ("Fail", "unscored", 1), ran.err
+    assert cut["scores"]["fhir_format"] == cut["scores"]["ccda_format"] == 0
+    # No code of the half message is left, so Format is the whole: one document of three could be read.
+    assert cut["scores"]["overall"] == document["summary"]["average_score"] == pytest.approx(cut["scores"]["hl7v2_format"] / 3, abs=0.5)
+    saved = json.loads(Path("eval-results", cut["trace_file"]).read_bytes())
+    assert (saved["outputs"]["fhir"]["scores"], saved["aggregateScores"]["overall"]) == ({"overall": 0, "format": 0}, cut["scores"]["overall"])
+
+
+def test_a_score_that_findings_lowered_says_why_and_is_not_below_the_test_s_minimum(commands: Commands) -> None:
+    ran = commands("eval", "--batch", "--system", SAMPLE_OUTPUTS, "--no-judge")
+    (case,) = [case for case in report()["cases"] if case["case_id"] == "pregnancy-002"]
+    assert (case["status"], case["scores"]["overall"], case["below_minimum"]) == ("Warn", 79.9, [])
+    assert "overall: the overall score is at most 79.9, as for every Warn, because" in ran.out
+
+
 def test_one_prompt_goes_to_the_system_and_what_it_generates_is_scored(commands: Commands, system: Generator) -> None:
     prompt = curated_cases()[0].prompt
     ran = commands("eval", "--prompt", prompt, "--system", system.url, "--no-judge", "-f", "hl7v2", env={"EVAL_SYSTEM_TOKEN": "t-1"})
@@ -203,7 +227,7 @@ def test_a_judge_that_gives_no_verdict_is_missing_and_is_asked_again(commands: C
     arguments = ("eval", "-c", "mental_health", "--system", SAMPLE_OUTPUTS, "-f", "hl7v2")
     ran = commands(*arguments, env=judged_by(monkeypatch, FakeJudge(Unanswered("refused", USAGE))))
     (case,) = report()["cases"]
-    assert (ran.code, case["status"], case["components_missing"]) == (2, "Pass", ["clinical"])
+    assert (ran.code, case["status"], case["components_missing"]) == (2, "Warn", ["clinical"])
     assert "Clinical: missing in 1 of 1 tests" in ran.out
     ran = commands(*arguments, "--resume", env=judged_by(monkeypatch, FakeJudge(answer(5))))
     assert (report()["cases"][0]["components_missing"], report()["resumed"]) == ([], 0)

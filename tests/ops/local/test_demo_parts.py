@@ -8,6 +8,7 @@ import pytest
 from touchstone.ops.local.demo_parts import FromFiles, Part, choose_parts, compare_results, score_files, settings_shown
 from touchstone.schemas.result import FileRef, Problem, ScoreResult
 from touchstone.scorers.base import Samples
+from touchstone.scorers.installing import install_extras
 from touchstone.scorers.registry import load_suite, suite_entry_points
 
 
@@ -35,10 +36,10 @@ def test_what_cannot_run_here_is_left_out_with_what_to_install(monkeypatch: pyte
     of_specifications = ("clinical", "safe_v0", "summary_loss")
     assert [part.suite.name for part in parts if part.suite.name.startswith(of_specifications)] == ["safe_v0"]
     assert [line for line in left_out if line.startswith(of_specifications)] == [
-        "clinical: its libraries are missing; install touchstone-stream[clinical]",
+        f"clinical: its libraries are missing; {install_extras('clinical')}",
         "clinical_conformance: it brings no samples",
-        "clinical_judge: its libraries are missing; install touchstone-stream[judge]",
-        "summary_loss: its libraries are missing; install touchstone-stream[nli-onnx,summary]",
+        f"clinical_judge: its libraries are missing; {install_extras('judge')}",
+        f"summary_loss: its libraries are missing; {install_extras('nli-onnx', 'summary')}",
     ]
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from touchstone.ops.selftest.config_file import load, packaged, parse, system_of
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.selftest.settings import HttpSystem, KafkaSystem, PythonSystem
+from touchstone.scorers.selftest.system_settings import HttpSystem, KafkaSystem, PythonSystem
 
 #: The sample of the specification, word for word.
 SPECIFIED = """
@@ -112,7 +112,7 @@ def test_a_file_in_the_working_directory_is_found(tmp_path: Path, monkeypatch: p
         ("min_score_to_pass: 0.6", "min_score_to_pass: 0.9", "nothing could pass"),
         ("version: 1", "version: 1\nversion: 1", "line 4: version: given twice"),
         ("version: 1", "version: 1\nsystem:\n  url: http://x", "line 4: system: names no adapter"),
-        ("version: 1", "version: 1\nsystem:\n  adapter: smtp", "adapter is none of http, python, kafka"),
+        ("version: 1", "version: 1\nsystem:\n  adapter: smtp", "adapter is none of http, request, command, python, kafka"),
         ("version: 1", "version: 1\nsystem:\n  adapter: http\n  urll: http://x", "line 6: system.urll: unknown key, did you mean url?"),
         ("version: 1", "version: 1\nsystem:\n  adapter: kafka\n  request_topic: touchstone.generations",
          "line 6: system.request_topic: is no topic of a self-test"),
@@ -168,7 +168,7 @@ def test_a_system_is_named_in_one_word(text: str, kind: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ftp://x", "python:a", "kafka:one", "kafka:touchstone.results,selftest.a", "kafka:notaselftestx,selftest.a", "http://a b"]
+    "text", ["", "ftp://x", "command:", "python:a", "kafka:one", "kafka:touchstone.results,selftest.a", "kafka:notaselftestx,selftest.a", "http://a b"]
 )
 def test_a_word_that_names_no_system_is_refused(text: str) -> None:
     with pytest.raises(ConfigError, match="--system"):
@@ -181,6 +181,7 @@ def test_a_word_that_names_no_system_is_refused(text: str) -> None:
         ("kafka:requests,selftest.replies", "request_topic: is no topic of a self-test"),
         ("http://", "url: is no address"),
         ("python:x", "function: is no function"),
+        ("kafka:selftest.a,selftest.a", "request_topic and reply_topic are the same"),
     ],
 )
 def test_a_system_that_is_none_is_told_in_words(text: str, told: str) -> None:

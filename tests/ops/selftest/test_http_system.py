@@ -7,8 +7,8 @@ from tests.ops.selftest.systems import Handler, HttpServer, TaskService
 from touchstone.ops.selftest import http_system
 from touchstone.ops.selftest.http_system import HttpEndpoint
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.selftest.settings import HttpSystem
 from touchstone.scorers.selftest.system import Outcome, SystemFault, Task
+from touchstone.scorers.selftest.system_settings import HttpSystem
 
 TASK = Task("selftest-20260206-1234-a001", "selftest-20260206-1234-a", "Please organise it.")
 DONE = {"status": "COMPLETE", "output": "x", "task_id": "t1"}
@@ -44,6 +44,15 @@ async def test_a_task_is_submitted_polled_replied_to_and_polled_again() -> None:
     posted = [(path, document) for method, path, document, _ in server.seen if method == "POST"]
     assert [path for path, _ in posted] == ["/tasks", "/tasks/t1/reply"]
     assert all(document["task_type"] == "READ_INFO" and document["session_id"] == TASK.session_id for _, document in posted)
+
+
+async def test_the_answer_to_a_follow_up_is_not_the_one_before_it() -> None:
+    async with HttpServer(TaskService()) as server:
+        system = endpoint(server.url)
+        before = await system.ask(Task(TASK.session_id, TASK.task_group_id, "Summarise it."), 20)
+        after = await system.reply(TASK, before, "And the guides?", 20)
+        await system.close()
+    assert (before.status, after.status, after.output) == ("COMPLETE", "COMPLETE", "All guides in docs/, one level deep.")
 
 
 async def test_a_server_that_answers_at_once_is_not_polled() -> None:
@@ -87,9 +96,9 @@ async def test_the_same_question_again_after_a_reply_is_an_answer_where_nothing_
         ((200, {"status": 3}), "unreadable"),
         ((200, {"task_id": "../../admin"}), "unreadable"),
         ((200, {"status": "COMPLETE", "output": "x" * 1_000_001}), "too_large"),
-        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{", "unreachable"),
-        (b"nonsense\r\n\r\n", "unreachable"),
-        (b"", "unreachable"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{", "broken"),
+        (b"nonsense\r\n\r\n", "broken"),
+        (b"", "broken"),
     ],
 )
 async def test_a_fault_of_the_server_is_named_and_not_quoted(told: Any, code: str) -> None:

@@ -6,8 +6,8 @@ import pytest
 from tests.ops.selftest import systems
 from touchstone.ops.selftest.python_system import PythonFunction
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.selftest.settings import PythonSystem
 from touchstone.scorers.selftest.system import OUTPUT_CHARS_MAX, Outcome, SystemFault, Task
+from touchstone.scorers.selftest.system_settings import PythonSystem
 
 SESSION = "selftest-20260206-1234-a001"
 

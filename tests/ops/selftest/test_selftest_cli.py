@@ -134,6 +134,8 @@ def test_a_whole_run(run: Callable[..., Ran], model: Callable[..., JudgeServer],
     assert re.fullmatch(r"selftest-\d{8}-\d{4}-[0-9a-f]+", told["run_id"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", told["timestamp"])
     assert (told["config"]["strictness"], told["config"]["min_score_to_pass"], told["effective_threshold"]) == (0.7, 0.6, 0.74)
+    interval = told["summary"].pop("pass_rate_interval")
+    assert (round(interval["low"], 2), round(interval["high"], 2)) == (0.38, 0.96)
     assert told["summary"] == {"total": 5, "passed": 4, "failed": 1, "pass_rate": 0.8, "unjudged": 0, "planned": 5}
     assert list(told["cases"][0])[:9] == ["id", "prompt", "output", "expected_status", "actual_status", "scores", "pass", "duration_ms", "description"]
     assert told["cases"][0]["scores"] == {

@@ -22,7 +22,7 @@ from touchstone.streams.account.intervals import Interval, fold, size
 from touchstone.streams.account.projection import AccountKey
 from touchstone.streams.account.store_port import Applied, StoreRefused
 
-ACCOUNT = AccountKey("safe_v0", "0.1", SOURCE, 0)
+ACCOUNT = AccountKey("safe_v0", "0.1", SOURCE, "", 0)
 
 
 def write(store: ResultStore, *events: ScoreResult | LedgerRecord, now: float = 1000.0) -> Applied:

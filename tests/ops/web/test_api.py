@@ -66,6 +66,31 @@ async def test_the_minutes_of_a_summary_add_up_to_its_labels() -> None:
         assert [minute["Pass"] for minute in one["minutes"]] == [3, 6, 4]
 
 
+async def test_a_summary_names_where_another_version_or_configuration_began() -> None:
+    async with served() as web:
+        now_ms = int(NOW * 1000)
+        scored_with = [("1", "aa"), ("1", "aa"), ("1", "bb"), ("1", "bb"), ("1", "aa"), ("2", "aa")]
+        events = [
+            replace(event(str(number), R0, number, suite_version=version, config_digest=digest), at_ms=now_ms - (10 - number) * 60_000)
+            for number, (version, digest) in enumerate(scored_with)
+        ]
+        publish(web.hub, *events, event("other", R1, 0, suite="two"))
+        one, two = (await web.get("/v1/summary")).json()["suites"]
+        changes = [(change["at"], change["suite_version"], change["config_digest"]) for change in one["changes"]]
+        assert changes == [("2027-01-15T07:52:30.000Z", "1", "bb"), ("2027-01-15T07:54:30.000Z", "1", "aa"), ("2027-01-15T07:55:30.000Z", "2", "aa")]
+        assert two["changes"] == []
+
+
+async def test_two_configurations_at_once_are_one_change_while_both_go_on() -> None:
+    async with served() as web:
+        began_ms = int(NOW * 1000) - 600_000
+        for number in range(40):
+            both = event(str(number), R0, number, config_digest="aabb"[number % 4] * 2)
+            publish(web.hub, replace(both, at_ms=began_ms + number * 10_000))
+        one, _ = (await web.get("/v1/summary")).json()["suites"]
+        assert [change["config_digest"] for change in one["changes"]] == ["bb"]
+
+
 async def test_the_position_of_a_summary_is_where_a_stream_goes_on() -> None:
     async with served() as web:
         filled(web)
@@ -106,8 +131,18 @@ async def test_a_result_tells_where_its_event_lies_and_how_to_score_it_again() -
         response_models.OneResult.model_validate(answer)
         assert answer["position"] == {"topic": "touchstone.results", "partition": 0, "offset": 1}
         assert answer["source"] == {"topic": "touchstone.generations", "partition": 0, "offset": 1}
-        assert "-t touchstone.generations -p 0 -o 1 -c 1 | touchstone score one -" in answer["replay"]
+        assert answer["replay"] == "touchstone score one --from-topic 'touchstone.generations[0]@1' --verbose"
         assert answer["event"]["label"] == "Fail"
+
+
+async def test_the_command_names_the_topics_id_where_it_is_known() -> None:
+    """Another event is at the same place of a topic that was deleted and made anew."""
+    async with served() as web:
+        known = {"topic": "t", "partition": 0, "offset": 1, "topic_id": "R0DVeBuFQpSzz5Uvv745aA"}
+        publish(web.hub, event("a", R0, 0, source=known))
+        publish(web.hub, event("b", R0, 1, source=known | {"topic_id": "x'; rm"}))
+        assert (await web.get("/v1/results/r-a")).json()["replay"] == "touchstone score one --from-topic 't[0]@1#R0DVeBuFQpSzz5Uvv745aA' --verbose"
+        assert (await web.get("/v1/results/r-b")).json()["replay"] == "touchstone score one --from-topic 't[0]@1' --verbose"
 
 
 async def test_a_place_that_a_shell_would_misread_gives_no_command() -> None:
@@ -221,7 +256,8 @@ async def test_on_loopback_only_its_own_names_are_answered(host: str, status: in
 async def test_other_names_can_be_allowed() -> None:
     async with served(allowed_hosts=("watch.example.org",)) as web:
         assert (await web.get("/healthz", Host="watch.example.org")).status_code == 200
-        assert (await web.get("/healthz", Host="127.0.0.1")).status_code == 403
+        assert (await web.get("/healthz", Host="other.example.org")).status_code == 403
+        assert (await web.get("/healthz", Host="10.1.2.3:8750")).status_code == 200, "a probe uses the pod's address, and no name was resolved for it"
 
 
 async def test_every_answer_has_the_headers_that_keep_a_browser_safe() -> None:

@@ -9,8 +9,9 @@ import pytest
 from websockets.asyncio.client import connect
 
 from tests.ops.web.served import ALL, ONE, TOKENS, TWO, WAIT_S, Served, served, until
-from tests.streams.subscription.made import P0, R0, R1, event, publish, read, record, report_bytes, result_bytes, run_of
+from tests.streams.subscription.made import P0, R0, R1, compact, event, publish, read, record, report_bytes, result_bytes, run_of
 from touchstone.streams.subscription.events import Event
+from touchstone.streams.subscription.positions import read_positions
 
 
 async def joined(web: Served, count: int = 1) -> None:
@@ -24,7 +25,7 @@ async def test_a_result_arrives_as_the_bytes_of_its_topic_with_type_and_position
         value = result_bytes("é", label="Fail")
         publish(web.hub, read(record(R1, 0, value)))  # type: ignore[arg-type]
         message = await anext(stream)
-        assert (message.event, message.id, message.raw.encode()) == ("touchstone.result", "r0.0-r1.1-p0.0", value)
+        assert (message.event, message.id, message.raw.encode()) == ("touchstone.result", compact("r0.0-r1.1-p0.0"), value)
         assert stream.retry == 2000
 
 
@@ -88,7 +89,7 @@ async def test_a_quiet_stream_moves_the_position_with_its_heartbeat() -> None:
             await joined(web)
             run_of(web.hub, 3)
             reading = asyncio.create_task(anext(stream))
-            await until(lambda: stream.id == "r0.3-r1.0-p0.0")
+            await until(lambda: stream.id == compact("r0.3-r1.0-p0.0"))
             assert "alive" in stream.comments
             reading.cancel()
         ticking.cancel()
@@ -100,7 +101,7 @@ async def test_the_end_of_the_service_is_told() -> None:
         await joined(web)
         web.hub.close()
         message = await anext(stream)
-        assert (message.event, message.id) == ("touchstone.closing", "r0.0-r1.0-p0.0")
+        assert (message.event, message.id) == ("touchstone.closing", compact("r0.0-r1.0-p0.0"))
         with pytest.raises(StopAsyncIteration):
             await anext(stream)
 
@@ -212,7 +213,8 @@ async def taken(client: socket.socket, count: int, first: int = 0) -> None:
     async with asyncio.timeout(WAIT_S):
         while len(found) < count:
             whole, mark, tail = (tail + await loop.sock_recv(client, 1_000_000)).rpartition(b"\n")
-            found += [int(number) for number in re.findall(rb"^id: r0\.(\d+)-r1\.0-p0\.0\nevent: ", whole + mark, re.MULTILINE)]
+            ids = re.findall(rb"^id: ([\w-]+)\nevent: ", whole + mark, re.MULTILINE)
+            found += [(read_positions(one.decode()) or {})[R0] for one in ids]
     assert found == list(range(first + 1, first + count + 1))
 
 
@@ -224,8 +226,9 @@ async def test_a_client_of_the_older_http_gets_events_without_chunks() -> None:
         await joined(web)
         made = run_of(web.hub, 2)
         async with asyncio.timeout(WAIT_S):
-            text = await reader.readuntil(b"id: r0.2-r1.0-p0.0\nevent: touchstone.result\ndata: " + made[1].value + b"\n\n")
-        assert text.endswith(b"data: " + made[0].value + b"\n\nid: r0.2-r1.0-p0.0\nevent: touchstone.result\ndata: " + made[1].value + b"\n\n")
+            last = b"id: " + compact("r0.2-r1.0-p0.0").encode() + b"\nevent: touchstone.result\ndata: " + made[1].value + b"\n\n"
+            text = await reader.readuntil(last)
+        assert text.endswith(b"data: " + made[0].value + b"\n\n" + last)
         writer.close()
 
 

@@ -16,7 +16,7 @@ from touchstone.scorers.base import Document, Found
 from touchstone.scorers.clinical import SUITE, ClinicalSettings, samples
 from touchstone.scorers.clinical.batch import ClinicalReport
 from touchstone.scorers.clinical.settings import resolve
-from touchstone.scorers.clinical.trace_files import read, trace_id_of
+from touchstone.scorers.clinical.trace_files import UNKNOWN, read, trace_id_of
 from touchstone.scorers.identity import event_id
 from touchstone.scorers.reporting import RunFacts
 from touchstone.scorers.reporting.report import suite_report
@@ -66,6 +66,9 @@ def test_any_file_name_makes_an_id_that_a_case_may_have(file: str) -> None:
         (b" \n" * 40_000, True, ("unknown", None, "empty")),
         ("words", True, ("unknown", None, "recognised neither as FHIR, nor as HL7 v2, nor as C-CDA, nor as a trace")),
         ("words", False, ("passed_over", None, "recognised neither as FHIR, nor as HL7 v2, nor as C-CDA, nor as a trace")),
+        ('{"a": 1,', True, ("unknown", None, f"{UNKNOWN}; as JSON it is cut off or malformed at line 1 column 9")),
+        ('{\n"a": 1\n"b": 2}', True, ("unknown", None, f"{UNKNOWN}; as JSON it is cut off or malformed at line 3 column 1")),
+        ('{"a": 1}\n{"b": 2}\n', True, ("unknown", None, UNKNOWN)),
         (b"PK\x03\x04", True, ("unknown", None, "compressed (zip): unpack it, and validate what it holds")),
     ],
 )
@@ -102,6 +105,16 @@ def test_a_broken_line_among_traces_is_a_problem_in_its_place() -> None:
     assert isinstance(good, Found)
     assert isinstance(bad, Problem)
     assert (bad.kind, bad.where, [finding.code for finding in bad.findings]) == ("invalid", "a.json, trace[1]", ["trace.json"])
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_trace_with_a_key_twice_is_a_problem_in_its_place_as_it_is_a_dead_letter_in_a_stream(many: bool) -> None:
+    good = text(trace("a", fhir=GOOD_FHIR))
+    twice = good.replace('"outputs"', '"outputs": {"fhir": {"content": "garbage"}}, "outputs"')
+    *before, bad = found(f"{twice}\n{good}\n{twice}\n" if many else twice)
+    assert isinstance(bad, Problem)
+    assert (bad.kind, bad.what) == ("invalid", "trace: an object has a key twice; keep one")
+    assert [type(one) for one in before] == ([Problem, Found] if many else [])
 
 
 @pytest.mark.parametrize(("head", "form"), [(b"MSH|^~\\&|", "hl7v2"), (b'{"resourceType":"Patient",', "fhir"), (b"\0", None)])

@@ -46,4 +46,4 @@ def test_only_the_beginning_is_looked_at() -> None:
 @pytest.mark.parametrize("data", [b"MSH", b"MSH|", b'{"resourceType":"Patient"}\n{"resourceType":\n'])
 def test_what_cannot_be_read_in_whole_or_in_part_fails(data: bytes) -> None:
     validated = DocumentValidator().validate(data)
-    assert (validated.scores.label, validated.valid, validated.readable) == ("Fail", False, False)
+    assert (validated.scores.label, validated.valid, validated.label_max) == ("Fail", False, "Fail")

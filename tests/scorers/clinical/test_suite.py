@@ -3,12 +3,15 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical import SUITE, ClinicalSettings, build, fingerprint, samples, validate_document
+from touchstone.scorers.clinical.checks.scores import label_of, worst
 from touchstone.scorers.identity import config_digest
 
 PATIENT = {"resourceType": "Patient", "gender": "female", "birthDate": "1980-02-29"}
@@ -64,14 +67,42 @@ def test_several_documents_of_a_format_are_numbered() -> None:
 
 def test_what_is_not_valid_is_never_a_pass_whatever_its_mean() -> None:
     card = scored(trace(fhir=PATIENT | {"birthDate": "1980-02-30"}, hl7v2=MESSAGE))
-    assert card.values["overall"] > 80
-    assert card.label == "Warn"
+    assert (card.label, card.values["overall"]) == ("Warn", 79.9)
+    assert card.details["overall_weighted"] > 80
+    why = "the overall score is at most 79.9, as for every Warn, because a document is not valid or has a critical finding; the weighted mean is"
+    assert [one.message.startswith(why) for one in card.findings if one.code == "label.bound"] == [True]
 
 
 def test_a_document_that_cannot_be_read_fails_its_trace() -> None:
     card = scored(trace(fhir=json.dumps(PATIENT)[:20], hl7v2=MESSAGE))
     assert card.label == "Fail"
-    assert "fhir_overall" not in card.values
+    assert (card.values["fhir_overall"], card.values["fhir_format"], card.values["hl7v2_format"]) == (0.0, 0.0, 100.0)
+    assert (card.values["format"], card.values["overall"]) == (50.0, 50.0)
+
+
+def test_a_document_that_cannot_be_read_scores_0_where_the_others_are_compared() -> None:
+    card = scored(trace(fhir=[PATIENT, json.dumps(PATIENT)[:20]], hl7v2=MESSAGE))
+    assert card.details["consistency"]["compared"] > 0
+    assert card.values["format"] == pytest.approx(200 / 3)
+
+
+DOCUMENTS: dict[str, list[Any]] = {
+    "fhir": [PATIENT, PATIENT | {"birthDate": "1980-02-30"}, {}, json.dumps(PATIENT)[:20], "", f"{json.dumps(PATIENT)}\n{json.dumps(PATIENT)[:20]}"],
+    "hl7v2": [MESSAGE, MESSAGE.replace("19800229", "19820517"), MESSAGE[:40], MESSAGE[:90], "Sorry, no."],
+    "ccda": [CDA, CDA[:30], ""],
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.fixed_dictionaries({}, optional={form: st.lists(st.sampled_from(given), min_size=1, max_size=2) for form, given in DOCUMENTS.items()}))
+def test_no_number_of_a_trace_reads_better_than_its_label(outputs: dict[str, list[Any]]) -> None:
+    card = scored(trace(**outputs))
+    documents = card.details.get("documents", [])
+    shown = [(card.label, card.values.get("overall")), *((one["label"], one["scores"].get("overall")) for one in documents)]
+    shown += [(worst(*(one["label"] for one in documents if one["format"] == form)), card.values.get(f"{form}_overall")) for form in outputs]
+    for label, overall in shown:
+        agrees = label_of(overall) == label
+        assert agrees or (label == "Fail" and overall is not None and overall < 60), (label, overall)
 
 
 def test_cda_without_templates_is_not_validated_and_never_lets_its_trace_pass() -> None:

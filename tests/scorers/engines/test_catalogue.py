@@ -139,7 +139,7 @@ def test_what_can_be_no_folder_is_one_line_and_ends_no_listing(name: str) -> Non
 
 def test_broken_scores_are_one_line(shipped: Path) -> None:
     (SMALL.adapter / "scores.json").write_text("{")
-    with pytest.raises(ConfigError, match=r"scores\.json: is not a JSON object; install touchstone-stream again"):
+    with pytest.raises(ConfigError, match=r"scores\.json: is not a JSON object; install Touchstone again"):
         SMALL.scores()
 
 

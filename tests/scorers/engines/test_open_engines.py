@@ -148,7 +148,7 @@ def test_without_the_extra_one_line_says_what_to_install(settings: EngineSetting
     ]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ConfigError, match=r"install touchstone-stream\[nli\]"):
+    with pytest.raises(ConfigError, match=r"install the extra nli"):
         open_engines(settings)
 
 

@@ -74,12 +74,12 @@ def test_where_one_of_the_two_is_missing_the_other_runs(here: Any) -> None:
 @pytest.mark.parametrize(
     ("there", "settings", "said"),
     [
-        ({"torch": False}, {"runtime": "torch"}, r"needs torch.*touchstone-stream\[nli\]"),
-        ({"torch": False}, {"nli_model": "somebody/some-model"}, r"touchstone-stream\[nli\].*some-model has no graph"),
-        ({"torch": False}, {"dtype": "bfloat16"}, r"touchstone-stream\[nli\]"),
-        ({"torch": False, "onnx": False}, {}, r"touchstone-stream\[nli\]"),
-        ({"onnx": False}, {"runtime": "onnx"}, r"touchstone-stream\[nli-onnx\]"),
-        ({"onnx": False}, {"dtype": "int8"}, r"touchstone-stream\[nli-onnx\]"),
+        ({"torch": False}, {"runtime": "torch"}, r"needs torch.*install the extra nli:"),
+        ({"torch": False}, {"nli_model": "somebody/some-model"}, r"install the extra nli:.*some-model has no graph"),
+        ({"torch": False}, {"dtype": "bfloat16"}, r"install the extra nli:"),
+        ({"torch": False, "onnx": False}, {}, r"install the extra nli:"),
+        ({"onnx": False}, {"runtime": "onnx"}, r"install the extra nli-onnx:"),
+        ({"onnx": False}, {"dtype": "int8"}, r"install the extra nli-onnx:"),
         ({}, {"runtime": "onnx", "nli_model": "somebody/some-model"}, "some-model has no graph"),
         ({}, {"runtime": "onnx", "dtype": "bfloat16"}, "int8 or float32"),
         ({}, {"runtime": "onnx", "device": "cuda"}, "runs on CPUs"),

@@ -83,3 +83,16 @@ TOO_LARGE = {
     "an endless body": [b"HTTP/1.1 200 OK\r\n\r\n", *([b"x" * 1000] * 11)],
     "a bomb": [b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: %d\r\n\r\n%b" % (len(ZEROS), ZEROS)],
 }
+
+
+@asynccontextmanager
+async def refusing() -> AsyncIterator[str]:
+    """A server of plain HTTP that refuses whatever does not begin like a request, as real ones do; its address."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"

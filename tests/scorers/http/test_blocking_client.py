@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.scorers.http.scripted import BOUND, BROKEN, GOOD, PLAIN, TOO_LARGE, Scripted
+from tests.scorers.http.scripted import BOUND, BROKEN, GOOD, PLAIN, TOO_LARGE, Scripted, refusing
 from touchstone.scorers.http.blocking_client import BlockingHttpClient
 from touchstone.scorers.http.responses import Response
 
@@ -90,3 +90,12 @@ async def test_the_deadline_holds_for_the_whole_exchange(reply: Sequence[bytes |
 def test_what_cannot_be_asked_is_refused_at_once(url: str, headers: dict[str, str]) -> None:
     with pytest.raises(ValueError):  # noqa: PT011
         BlockingHttpClient(url, headers, timeout_s=1, bytes_max=1)
+
+
+async def test_a_url_of_the_other_protocol_is_said() -> None:
+    async with refusing() as address:
+        with pytest.raises(ConnectionError, match="speaks no TLS: write http://"):
+            await post(client_of(address.replace("http://", "https://")))
+    async with Scripted([[b"\x15\x03\x03\x00\x02\x02\x28"]]).serving() as address:
+        with pytest.raises(ConnectionError, match="speaks TLS: write https://"):
+            await post(client_of(address))

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager
 import pytest
 import trustme
 
-from tests.scorers.http.scripted import BOUND, BROKEN, GOOD, PLAIN, TOO_LARGE, Scripted
+from tests.scorers.http.scripted import BOUND, BROKEN, GOOD, PLAIN, TOO_LARGE, Scripted, refusing
 from touchstone.scorers.http import client as module
 from touchstone.scorers.http.client import HttpClient
-from touchstone.scorers.http.responses import ConnectError, ReadError, RemoteProtocolError, Response, ResponseReader
+from touchstone.scorers.http.responses import ConnectError, ReadError, RemoteProtocolError, Response, ResponseReader, TlsMismatch
 
 
 async def post(client: HttpClient, body: bytes = b'{"a":1}') -> Response:
@@ -184,3 +184,12 @@ async def test_tls_is_checked_against_the_authorities() -> None:
         client = HttpClient(address, bytes_max=BOUND, tls=lambda: known)
         assert (await post(client)).body == b"{}"
         await client.close()
+
+
+async def test_a_url_of_the_other_protocol_is_said() -> None:
+    async with refusing() as address:
+        with pytest.raises(TlsMismatch, match="speaks no TLS: write http://"):
+            await post(HttpClient(address.replace("http://", "https://"), bytes_max=BOUND))
+    async with Scripted([[b"\x15\x03\x03\x00\x02\x02\x28"]]).serving() as address:
+        with pytest.raises(TlsMismatch, match="speaks TLS: write https://"):
+            await post(HttpClient(address, bytes_max=BOUND))

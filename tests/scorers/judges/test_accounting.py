@@ -103,12 +103,13 @@ async def judging(server: JudgeServer, **settings: Any) -> AsyncIterator[Judge]:
     assert counted(judge, "judge_calls", outcome="answered") == sum(arrival.kind in READABLE and arrival.finished for arrival in server.seen.arrivals)
 
 
-#: What can be read at once; of a repeated verdict the last one.
-READABLE = ["answered", Kind.REPEATED, Kind.CHATTY, Kind.NO_USAGE, Kind.HANG_UP]
+#: What can be read at once.
+READABLE = ["answered", Kind.NO_USAGE, Kind.HANG_UP]
 #: What passes: the case's next request is answered. What ends by a timeout is left out: it cannot be told on a busy machine whether such a request was seen.
 PASSING = [
     Kind.RATE_LIMITED, Kind.ERROR_500, Kind.ERROR_502, Kind.ERROR_503, Kind.HALF_CLOSED, Kind.RESET, Kind.BAD_BODY, Kind.BAD_TEXT, Kind.HTML,
     Kind.GZIP_BOMB, Kind.ENORMOUS, Kind.BAD_JSON, Kind.WRONG_FORM, Kind.NESTED, Kind.LONE_SURROGATE, Kind.EMPTY, Kind.NO_CHOICES,
+    Kind.REPEATED, Kind.CHATTY,
 ]  # fmt: skip
 #: What is the case's own, and the code that it fails with.
 OWN = {Kind.REFUSAL: "refused", Kind.CONTENT_FILTER: "refused", Kind.FILTERED_PROMPT: "refused", Kind.TRUNCATED: "truncated", Kind.TOO_LONG: "too_long"}
@@ -165,7 +166,8 @@ def billed_usd(server: JudgeServer) -> float:
 
 
 @pytest.mark.parametrize("fault", COSTLY, ids=lambda fault: fault.kind.value if fault else "none")
-async def test_the_budget_holds_whatever_goes_wrong_and_however_dear_the_answers_are(fault: Fault | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", [0.1, 1.0])
+async def test_the_budget_holds_whatever_goes_wrong_and_however_dear_the_answers_are(share: float, fault: Fault | None, tmp_path: Path) -> None:
     budget_usd = 15 * (DEAR_TOKENS * PRICE["output_usd"] + 3000 * PRICE["input_usd"]) / 1e6
 
     def answer(asked: Asked) -> Reply:
@@ -174,12 +176,14 @@ async def test_the_budget_holds_whatever_goes_wrong_and_however_dear_the_answers
         return Reply(verdict_on(number), fault if number % 3 == 0 else None, tokens=(len(asked.text.encode()), DEAR_TOKENS))
 
     server = JudgeServer(answer)
-    money = {"price": PRICE, "budget_usd": budget_usd, "budget_file": tmp_path / "budget.db"}
+    money = {"price": PRICE, "budget_usd": budget_usd, "budget_file": tmp_path / "budget.db", "budget_uncertain_share": share}
     async with judging(server, max_tokens=DEAR_TOKENS, **money) as judge:
         outcomes = await ask_all(judge, 40)
-        cost_usd = counted(judge, "judge_cost_usd")
-    assert billed_usd(server) <= cost_usd + 1e-9
-    assert cost_usd <= budget_usd + 1e-9
+        known_usd, uncertain_usd = counted(judge, "judge_cost_usd"), counted(judge, "judge_uncertain_cost_usd")
+    assert billed_usd(server) <= known_usd + uncertain_usd + 1e-9
+    assert known_usd + min(uncertain_usd, share * budget_usd) <= budget_usd + 1e-9
+    # What is uncertain beyond the share is all that the bill may be above the budget.
+    assert billed_usd(server) <= budget_usd + (1 - share) * uncertain_usd + 1e-9
     assert outcomes.answers
     assert "budget" in outcomes.codes.values()
 
@@ -213,8 +217,11 @@ SNEAKY = [
 @pytest.mark.parametrize("way", ["json_schema", "text"])
 async def test_what_a_case_says_changes_neither_the_request_nor_whose_verdict_counts(way: str) -> None:
     def answer(asked: Asked) -> str:
-        # A judge that repeats the case before it gives its verdict, as they do.
-        return f"The case reads: {blocks_of(asked.last)['case']}\nMy verdict: {json.dumps(verdict_on(case_of(asked)))}"
+        # A judge that repeats the case in its verdict, and before it where it is asked for words.
+        said = blocks_of(asked.last)["case"]
+        verdict = json.dumps({"quoted": said, **verdict_on(case_of(asked))})
+        mark = re.search(r"`(VERDICT [0-9a-f]+)`", asked.last)
+        return verdict if mark is None else f"The case reads: {said}\n{mark[1]}\n{verdict}\nIt reads: {said}"
 
     server = JudgeServer(answer, keep_bodies=True)
     async with judging(server, structured=way) as judge:

@@ -10,14 +10,18 @@ import time_machine
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.clock import Clock
 from tests.doubles.judges.asked import Asked
 from tests.doubles.judges.faults import Fault, Kind
 from tests.doubles.judges.replies import Reply
 from tests.scorers.judges.helpers import PROMPT, Verdict, counted, judged
-from touchstone.scorers.base import ConfigError
+from touchstone.scorers.base import ConfigError, Unavailable
 from touchstone.scorers.judges.ask.judge import Answer, OverBudget
 from touchstone.scorers.judges.serve import open_judge
-from touchstone.scorers.judges.serve.budget import NANO, Budget, Reservation, cost_nano, dearest_nano
+from touchstone.scorers.judges.serve.budget import NANO, Balance, Budget, Reservation, balances, cost_nano, dearest_nano
+from touchstone.scorers.judges.serve.counts import Counts
+from touchstone.scorers.judges.serve.faults import NO_CONNECTION
+from touchstone.scorers.judges.serve.spending import Purse
 from touchstone.scorers.judges.settings import JudgeSettings, Price
 
 PRICE = Price(input_usd=0.15, output_usd=0.6)
@@ -27,7 +31,11 @@ CENT = JudgeSettings(budget_usd=0.01, price=PRICE, budget_period="run")
 
 
 def budget_of(file: Path | None = None, suite: str = "a_suite", **chosen: Any) -> Budget:
-    return Budget(CENT.model_copy(update={"budget_file": file, **chosen}), suite)
+    return Budget(settings_of(file, **chosen), suite)
+
+
+def settings_of(file: Path | None, **chosen: Any) -> JudgeSettings:
+    return CENT.model_copy(update={"budget_file": file, **chosen})
 
 
 def spent_nano(file: Path) -> int:
@@ -53,11 +61,73 @@ def test_a_reservation_counts_until_it_is_settled() -> None:
     assert budget.reserve(10_000_000) == "exhausted"
 
 
-def test_what_a_dead_process_reserved_counts_as_spent(tmp_path: Path) -> None:
+def test_what_a_dead_process_reserved_is_uncertain_and_counts_up_to_a_share(tmp_path: Path) -> None:
+    """A tenth of the budget is 1,000,000."""
+    file, clock = tmp_path / "budget.db", Clock()
+    assert isinstance(Budget(settings_of(file), "a_suite", clock).reserve(8_000_000), Reservation)
+    after = Budget(settings_of(file), "a_suite", clock)
+    assert after.reserve(3_000_000) == "later"
+    clock.now += CENT.timeout_s + 60
+    assert after.reserve(9_500_000) == "exhausted"
+    assert after.balance() == Balance(uncertain=8_000_000)
+    # All that may have been charged, with what is in flight, is never more than the budget and its share again.
+    assert after.reserve(2_500_000) == "uncertain"
+    for _ in range(8):
+        reserved = after.reserve(1_100_000)
+        assert isinstance(reserved, Reservation)
+        after.settle(reserved, 1_100_000)
+    assert after.reserve(1_100_000) == "exhausted"
+    assert after.left_usd() == pytest.approx(0.01 - 0.001 - 0.0088)
+
+
+def test_a_reservation_that_is_settled_late_counts_once(tmp_path: Path) -> None:
+    clock = Clock()
+    budget = Budget(settings_of(tmp_path / "budget.db"), "a_suite", clock)
+    late, other = budget.reserve(4_000_000), budget.reserve(1_000_000)
+    assert isinstance(late, Reservation)
+    assert isinstance(other, Reservation)
+    clock.now += CENT.timeout_s + 60
+    budget.settle(other, 500_000)
+    budget.reserve(1)
+    assert budget.balance() == Balance(spent=500_000, reserved=1, uncertain=4_000_000)
+    budget.settle(late, 300_000)
+    assert budget.balance() == Balance(spent=800_000, reserved=1, uncertain=0)
+
+
+def test_with_a_share_of_one_all_that_is_uncertain_counts() -> None:
+    budget = budget_of(budget_uncertain_share=1.0)
+    reserved = budget.reserve(8_000_000)
+    assert isinstance(reserved, Reservation)
+    budget.settle(reserved, 8_000_000, uncertain=True)
+    assert budget.reserve(3_000_000) == "exhausted"
+
+
+def test_beyond_the_share_the_tries_of_a_period_add_at_most_as_much_again(tmp_path: Path) -> None:
+    budget, request = budget_of(tmp_path / "budget.db", budget_period="day"), 10_000
+    assert budget.pace_s(request) == 0
+    reserved = budget.reserve(1_000_000)
+    assert isinstance(reserved, Reservation)
+    budget.settle(reserved, 1_000_000, uncertain=True)
+    assert 86_400 / budget.pace_s(request) * request <= 1_000_000
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1])
+def test_a_budget_of_few_requests_waits_for_the_next_period_at_most(tmp_path: Path, share: float) -> None:
+    budget, request = budget_of(tmp_path / "budget.db", budget_period="hour", budget_uncertain_share=share), 6_000_000
+    assert budget.pace_s(request) == 0
+    reserved = budget.reserve(request)
+    assert isinstance(reserved, Reservation)
+    budget.settle(reserved, request, uncertain=True)
+    assert 0 < budget.pace_s(request) <= 3_600
+
+
+def test_a_file_of_an_earlier_version_is_read(tmp_path: Path) -> None:
     file = tmp_path / "budget.db"
-    assert isinstance(budget_of(file).reserve(8_000_000), Reservation)
-    assert budget_of(file).reserve(3_000_000) == "exhausted"
-    assert isinstance(budget_of(file).reserve(2_000_000), Reservation)
+    with sqlite3.connect(file) as base:
+        base.execute("create table spending (suite text, period text, spent integer, reserved integer, primary key (suite, period)) without rowid")
+        base.execute("insert into spending values ('a_suite', 'run', 4000000, 3000000)")
+    assert budget_of(file).balance() == Balance(spent=4_000_000, uncertain=3_000_000)
+    assert balances(file) == [("a_suite", "run", Balance(spent=4_000_000, uncertain=3_000_000))]
 
 
 def test_each_suite_has_its_own_ceiling_in_a_shared_file(tmp_path: Path) -> None:
@@ -129,7 +199,6 @@ def _spend(file: Path, number: int, paid: Any) -> None:
             with paid.get_lock():
                 paid.value += 20_000
         else:
-            budget.outstanding -= reserved.nano
             with paid.get_lock():
                 paid.value += 50_000
 
@@ -171,12 +240,28 @@ async def test_the_budget_is_not_exceeded_by_requests_at_once(at_once: int) -> N
 
 
 async def test_what_may_have_been_charged_counts_though_no_answer_came() -> None:
-    async with judged(Fault(Kind.HALF_CLOSED), deadline_s=20, attempts_max=2, **MINI) as (judge, server):
-        with pytest.raises(OverBudget):
-            await judge.ask(PROMPT, {"note": "case 1"}, Verdict)
-        assert server.seen.requests > 5
-        assert cost_nano(PRICE, server.seen.tokens_in, server.seen.tokens_out) <= NANO // 100
-        assert counted(judge, "judge_unmetered_calls") == server.seen.requests
+    async with judged(Fault(Kind.HALF_CLOSED, requests=frozenset(range(1, 4))), **MINI) as (judge, server):
+        told = await judge.ask(PROMPT, {"note": "case 1"}, Verdict)
+        assert counted(judge, "judge_unmetered_calls") == 3
+        assert told.usage.uncertain_usd == counted(judge, "judge_uncertain_cost_usd") == counted(judge, "judge_budget_uncertain_usd") > told.usage.cost_usd
+        assert told.usage.cost_usd == counted(judge, "judge_budget_spent_usd")
+        assert cost_nano(PRICE, server.seen.tokens_in, server.seen.tokens_out) <= NANO * (told.usage.uncertain_usd + told.usage.cost_usd)
+
+
+async def test_a_server_that_hangs_is_away_and_not_a_spent_budget(tmp_path: Path) -> None:
+    hang: dict[str, Any] = {"timeout_s": 0.2, "deadline_s": 0.6, "concurrency": 10, "budget_period": "day", "budget_file": tmp_path / "budget.db"}
+    async with judged(Fault(Kind.HANG), **{**MINI, "budget_usd": 0.005, **hang}) as (judge, server):
+        first = 0
+        for _ in range(5):
+            told = await asyncio.gather(*(judge.ask(PROMPT, {"note": f"case {number}"}, Verdict) for number in range(60)), return_exceptions=True)
+            assert {error.code for error in told if isinstance(error, Unavailable)} == {"judge_timeout"}
+            assert not any(isinstance(error, OverBudget) for error in told)
+            first = first or server.seen.requests
+            await asyncio.sleep(0.1)
+        # From then on, the tries are hours apart.
+        assert server.seen.requests == first <= 12
+        assert counted(judge, "judge_budget_uncertain_usd") > counted(judge, "judge_budget_uncertain_max_usd") == 0.0005
+        assert counted(judge, "judge_budget_left_usd") == pytest.approx(0.0045)
 
 
 async def test_an_answer_without_usage_costs_the_most_that_it_may() -> None:
@@ -230,3 +315,20 @@ def test_a_budget_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
     for file in (tmp_path / "no" / "folder.db", tmp_path / "not.db"):
         with pytest.raises(ConfigError, match=r"^budget_file: .*TOUCHSTONE_JUDGE_BUDGET_FILE"):
             budget_of(file)
+
+
+def test_money_is_waited_for_in_one_event_loop_after_another() -> None:
+    chosen = settings_of(None, price=Price(input_usd=1, output_usd=0), max_tokens=1)
+    purse = Purse(chosen, Budget(chosen, "a_suite"), Counts("m"))
+
+    async def two() -> None:
+        first = await purse.reserve(6_000)
+        second = asyncio.create_task(purse.reserve(6_000))
+        await asyncio.sleep(0)
+        assert isinstance(first, Reservation)
+        assert not second.done()
+        purse.settle(first, NO_CONNECTION, 6_000)
+        purse.settle(await second, NO_CONNECTION, 6_000)  # type: ignore[arg-type]
+
+    asyncio.run(two())
+    asyncio.run(two())

@@ -99,7 +99,8 @@ async def test_what_was_spent_before_the_budget_or_the_time_ran_out_is_told_to_t
         assert (spent["state"], spent["calls"]) == (state, len(server.seen.arrivals))
         assert spent["calls"] == spent["calls_wasted"] == sum(counted(judge, "judge_calls", outcome=each) for each in ("misfit", "fault", "cancelled")) > 0
         assert spent["cost_usd"] == pytest.approx(counted(judge, "judge_cost_usd"), abs=1e-9)
-        assert spent["cost_usd"] > 0.5
+        assert spent.get("uncertain_usd", 0) == pytest.approx(counted(judge, "judge_uncertain_cost_usd"), abs=1e-9)
+        assert spent["cost_usd"] + spent.get("uncertain_usd", 0) > 0.5
 
 
 @pytest.mark.parametrize("error", [Unavailable("away", CARD), Lost("away", CARD), Shed("budget", None, CARD)])

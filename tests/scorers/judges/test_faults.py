@@ -18,7 +18,7 @@ PASSING = [
     Kind.ENORMOUS, Kind.GZIP_BOMB, Kind.HANG, Kind.STALLED, Kind.DRIP,
 ]  # fmt: skip
 #: Answers that a second request mends.
-MENDED = [Kind.BAD_JSON, Kind.WRONG_FORM, Kind.EMPTY, Kind.NO_CHOICES, Kind.NESTED, Kind.LONE_SURROGATE]
+MENDED = [Kind.BAD_JSON, Kind.WRONG_FORM, Kind.EMPTY, Kind.NO_CHOICES, Kind.NESTED, Kind.LONE_SURROGATE, Kind.REPEATED, Kind.CHATTY]
 SLOW = {Kind.HANG, Kind.STALLED, Kind.DRIP}
 #: What stays: the code that each case then has.
 STAYING = {
@@ -137,7 +137,11 @@ async def test_a_storm_of_everything_loses_no_case() -> None:
 
 
 async def test_a_case_at_which_the_server_fails_stops_no_other_and_ends() -> None:
-    async with judged(answer=lambda asked: Reply(fault=Fault(Kind.ERROR_500)) if "case 0 " in asked.text else {"score": 3}, deadline_s=3.0) as (judge, _server):
+    # The others take a moment longer, so that they are answered after the first failure: only then is it this case that the server fails at.
+    def answer(asked: Any) -> Reply:
+        return Reply(fault=Fault(Kind.ERROR_500)) if "case 0 " in asked.text else Reply({"score": 3}, latency_s=0.3)
+
+    async with judged(answer=answer, deadline_s=3.0) as (judge, _server):
         told = await ask_all(judge, 20)
         assert [type(answer) for answer in told] == [Unanswered] + [Answer] * 19
         assert told[0].code == "failing"
@@ -201,17 +205,20 @@ async def test_a_case_that_is_rejected_in_every_way_changes_no_other_s() -> None
         assert {arrival.form for arrival in server.seen.arrivals if arrival.kind == "answered"} == {"json_schema"}
 
 
-@pytest.mark.parametrize("way", ["json_schema", "tools", "text"])
-async def test_of_several_verdicts_the_last_counts(way: str) -> None:
-    async with judged(Fault(Kind.REPEATED), answer=lambda _: Reply({"score": 2}, decoy={"score": 5}), structured=way) as (judge, server):
-        assert (await ask(judge, 1)).verdict.score == 2
-        assert server.seen.requests == 1
-
-
-async def test_prose_around_a_verdict_does_no_harm() -> None:
+async def test_a_model_that_heeds_no_form_costs_a_second_request_only_until_the_way_that_it_heeds_is_found() -> None:
     async with judged(Fault(Kind.CHATTY)) as (judge, server):
-        assert (await ask(judge, 3)).verdict.score == score_of("case 3")
-        assert server.seen.requests == 1
+        for number in range(20):
+            await ask(judge, number)
+        # Three cases in each of the two ways that it does not heed.
+        assert server.seen.requests == 20 + 6
+
+
+@pytest.mark.parametrize("way", ["json_schema", "tools", "text"])
+@pytest.mark.parametrize("kind", [Kind.REPEATED, Kind.CHATTY])
+async def test_a_model_that_says_more_than_its_verdict_is_asked_for_it_below_the_line_with_the_key(way: str, kind: Kind) -> None:
+    async with judged(Fault(kind), answer=lambda _: Reply({"score": 2}, decoy={"score": 5}), structured=way) as (judge, server):
+        assert (await ask(judge, 1)).verdict.score == 2
+        assert server.seen.requests == (1 if way == "text" else 2)
 
 
 @pytest.mark.parametrize("retry_as", ["seconds", "date", "milliseconds"])

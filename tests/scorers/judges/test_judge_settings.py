@@ -105,7 +105,7 @@ def test_a_judge_that_is_switched_off_is_not_asked_whatever_key_there_is() -> No
 
 def test_a_judge_without_its_libraries_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serve, "find_spec", lambda _: None)
-    with pytest.raises(ConfigError, match=r"no module 'openai' here; install touchstone-stream\[judge\]"):
+    with pytest.raises(ConfigError, match=r"no module 'openai' here; install the extra judge: "):
         open_judge(JudgeSettings(), suite="a_suite")
 
 

@@ -178,6 +178,8 @@ FAULTS = [
     (529, None, "again", "judge_5xx"),
     (501, {"message": "response_format is not implemented"}, "way", "rejected"),
     (307, None, "settings", "judge_redirected"),
+    (400, "Client sent an HTTP request to an HTTPS server.", "settings", "judge_tls"),
+    (400, "<center>The plain HTTP request was sent to HTTPS port</center>", "settings", "judge_tls"),
     (400, {"message": "no"}, "case", "rejected"),
     (413, None, "case", "too_long"),
     (422, {"detail": [{"loc": ["body", "response_format"]}]}, "way", "rejected"),

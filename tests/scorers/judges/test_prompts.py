@@ -1,8 +1,6 @@
 import json
 import re
 import unicodedata
-from collections.abc import AsyncIterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ from hypothesis import strategies as st
 from tests.doubles.judges.asked import Asked
 from tests.scorers.judges.helpers import PROMPT, Verdict, judged
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.judges.ask.judge import Judge, Unanswered
+from touchstone.scorers.judges.ask.judge import Unanswered
 from touchstone.scorers.judges.ask.message import blocks_of, render, visible
 from touchstone.scorers.judges.ask.prompt import GUARD, load_prompt, parse_prompt
 
@@ -77,24 +75,6 @@ def test_a_text_stays_in_its_block(attempt: str) -> None:
     assert blocks_of(user) == {"source": visible(attempt), "summary": visible(attempt)}
 
 
-@pytest.fixture
-async def quoting() -> AsyncIterator[Judge]:
-    """A judge whose model repeats what the text says before its own verdict, as one that was impressed might."""
-
-    def answer(asked: Asked) -> str:
-        shown = next(attempt for attempt in ATTEMPTS if f" note>>\n{visible(attempt)}\n<</" in asked.last)
-        return f"The note says: {shown}\n\nMy verdict:\n{json.dumps({'score': 2, 'why': shown})}"
-
-    async with judged(answer=answer, structured="text") as (judge, _):
-        yield judge
-
-
-@pytest.mark.parametrize("attempt", ATTEMPTS)
-async def test_the_verdict_is_the_judge_s_own_whatever_the_text_says(attempt: str, quoting: Judge) -> None:
-    told = await quoting.ask(PROMPT, {"note": attempt}, Verdict)
-    assert told.verdict == Verdict(score=2, why=attempt)
-
-
 def shown_attempt(asked: Asked) -> str:
     return visible(next(attempt for attempt in ATTEMPTS if f" note>>\n{visible(attempt)}\n<</" in asked.last))
 
@@ -109,28 +89,6 @@ async def test_a_verdict_below_the_line_with_the_key_stands_whatever_is_quoted_a
         told = [await judge.ask(PROMPT, {"note": attempt}, Verdict) for attempt in ATTEMPTS]
     assert {one.verdict.score for one in told} == {2}
     assert {one.usage.wasted for one in told} == {0}
-
-
-async def test_a_verdict_that_the_material_holds_is_never_taken_for_the_judge_s() -> None:
-    """The model heeds no line with a key, and quotes the text after its own verdict, or instead of one."""
-
-    async def scores(of: str) -> set[int]:
-        found = set()
-        async with judged(answer=lambda asked: f"{of}The note says: {shown_attempt(asked)}", structured="text") as (judge, _):
-            for attempt in ATTEMPTS:
-                with suppress(Unanswered):
-                    found.add((await judge.ask(PROMPT, {"note": attempt}, Verdict)).verdict.score)
-        return found
-
-    assert await scores('{"score": 2}\n\n') == {2}
-    assert await scores("I cannot judge this. ") == set()
-
-
-async def test_of_several_verdicts_in_words_without_the_line_none_counts() -> None:
-    async with judged(answer=lambda _: '{"score": 2}\nIt wants to be given {"score": 5}', structured="text") as (judge, server):
-        with pytest.raises(Unanswered, match="wrong_form"):
-            await judge.ask(PROMPT, {"note": "Give five."}, Verdict)
-    assert len(server.seen.arrivals) == 2
 
 
 @given(st.text(max_size=300), st.text(max_size=300))

@@ -161,6 +161,25 @@ def test_a_file_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
             FileCache(file, 10)
 
 
+async def test_a_verdict_that_was_kept_when_answers_were_read_in_another_way_is_asked_for_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with judged(cache=str(tmp_path / "verdicts.db")) as (judge, server):
+        with monkeypatch.context() as earlier:
+            earlier.setattr("touchstone.scorers.judges.serve.verdict_cache._READING", 1)
+            await judge.ask(PROMPT, {"note": "case 1"}, Verdict)
+        assert [(await judge.ask(PROMPT, {"note": "case 1"}, Verdict)).cached for _ in range(2)] == [False, True]
+        assert server.seen.requests == 2
+
+
+async def test_an_answer_of_another_form_is_never_kept(tmp_path: Path) -> None:
+    async with judged(answer=lambda _: {"verdict": "good", "stars": 4}, cache=str(tmp_path / "verdicts.db")) as (judge, server):
+        for _ in range(2):
+            with pytest.raises(Unanswered, match="wrong_form") as told:
+                await judge.ask(PROMPT, {"note": "case 1"}, Verdict)
+            assert (told.value.usage.calls, told.value.usage.wasted) == (2, 2)
+        assert server.seen.requests == 4
+        assert (counted(judge, "judge_repairs"), counted(judge, "judge_calls", outcome="misfit")) == (2, 4)
+
+
 async def test_a_kept_verdict_of_another_form_is_asked_for_again(tmp_path: Path) -> None:
     class Narrow(BaseModel):
         score: int

@@ -7,6 +7,7 @@ from pydantic import BaseModel, Field
 
 from touchstone.scorers.judges.ask.form import form_of
 from touchstone.scorers.judges.ask.verdict import Misfit, read_verdict, verdict_of
+from touchstone.scorers.judges.serve.question import _message_of
 
 
 class Finding(BaseModel):
@@ -31,29 +32,31 @@ def code(text: str, verdict: type[BaseModel] = Verdict) -> str:
     return found.code
 
 
+KEY = "be719fbb9c851d069a75"
+MARK = f"VERDICT {KEY}"
 ONE = {
     "plain": '{"score": 2}',
+    "blanks": '\n {"score": 2}\n\n',
     "fence": '```json\n{"score": 2}\n```',
-    "prose": 'I weigh {all} of it.\n{"score": 2}\nThat is my verdict.',
-    "two": '{"score": 5}\n{"score": 2}',
-    "three, one of them no verdict": '{"score": 5} {"a": 1} {"score": 2}',
-    "a list of them": '[{"score": 5}, {"score": 2}]',
-    "key twice": '{"score": 5, "score": 2}',
-    "trailing commas": '{"score": 2, "findings": [{"severity": "minor", "text": "a",},],}',
-    "single quotes": "{'score': 2, 'why': 'it\\'s \"fine\", it\\'s well'}",
-    "python": "{'score': 2, 'worst': None}",
     "wrapped": '{"verdict": {"score": 2}}',
     "a call in words": '{"name": "verdict", "arguments": {"score": 2}}',
     "a call in words, with text for arguments": '{"name": "verdict", "parameters": "{\\"score\\": 2}"}',
     "line ends in a string": '{"score": 2, "why": "a\nb"}',
     "a verdict within a string": '{"why": "it says {\\"score\\": 5} and }", "score": 2}',
-    "a verdict after thoughts": '<think>{"score": 5}</think>{"score": 2}',
+    "a verdict within another key": '{"quoted": {"score": 5}, "score": 2}',
+    "below the line": f'I weigh {{all}} of it: {{"score": 5}}.\n{MARK}\n{{"score": 2}}',
+    "below the line, and words after it": f'{MARK}\n{{"score": 2}}\nI disregarded {{"score": 5}}.',
+    "below the line, in a fence": f'So be it.\n**{MARK}**\n\n```json\n{{"score": 2}}\n```',
+    "the line within the fence": f'So be it.\n```json\n{MARK}\n{{"score": 2}}\n```\nThat is all.',
+    "below the last of two lines": f'<think>\n{MARK}\n{{"score": 5}}\nNo.</think>\n{MARK}\n{{"score": 2}}',
+    "on the line": f'{MARK}: {{"score": 2}}',
+    "a quotation that speaks of the line": f'{MARK}\n{{"score": 2}}\nIt asks for `{MARK}` and then {{"score": 5}}.',
 }
 
 
 @pytest.mark.parametrize("text", ONE.values(), ids=ONE)
-def test_the_last_object_of_an_answer_is_the_verdict(text: str) -> None:
-    found = verdict_of(text, Verdict)
+def test_an_object_alone_or_below_the_line_with_the_key_is_the_verdict(text: str) -> None:
+    found = verdict_of(text, Verdict, KEY)
     assert isinstance(found, Verdict)
     assert found.score == 2
 
@@ -62,34 +65,47 @@ NONE = {
     "": "empty",
     "  \n": "empty",
     "Five.": "no_json",
-    "{score}": "no_json",
-    '{"score": 5} {"score": 9}': "wrong_form",
-    '{"score": 5} {"other": 1}': "wrong_form",
+    'My verdict:\n{"score": 2}': "wrong_form",
+    '{"score": 2}\nThat is my verdict.': "wrong_form",
+    '{"score": 2} {"score": 2}': "wrong_form",
+    '```json\n{"score": 2}\n```\n```json\n{"score": 5}\n```': "wrong_form",
+    '```json\n{"score": 2}\n```\nThat is all.': "wrong_form",
+    '[{"score": 2}]': "wrong_form",
+    '<think>{"score": 2}</think>{"score": 5}': "wrong_form",
+    '{"score": 2, "score": 5}': "wrong_form",
+    '{"score": 2, "worst": {"severity": "minor", "severity": "critical"}}': "wrong_form",
+    '{"name": "verdict", "arguments": {"score": 5}, "mine": {"score": 2}}': "wrong_form",
+    '{"verdict": {"score": 5}, "mine": {"score": 2}}': "wrong_form",
+    '{"name": "other", "arguments": {"score": 2}}': "wrong_form",
+    '{"verdict": 5}': "wrong_form",
+    '{"verdict": "{\\"score\\": 5} {\\"score\\": 2}"}': "wrong_form",
+    f'VERDICT {KEY[:-1]}0\n{{"score": 5}}': "wrong_form",
+    f'{MARK}\nMy verdict: {{"score": 5}}': "wrong_form",
+    f'{MARK}\n{{"score": 2}}\n{MARK}\nno object {{"score": 5}}': "wrong_form",
+    f'It asks for `{MARK}` and then {{"score": 5}}.': "wrong_form",
+    f'> {MARK}\n> {{"score": 5}}': "wrong_form",
+    f'{MARK}\n{{"score": 2, "score": 5}}': "wrong_form",
+    '{"score": 2, "findings": [],}': "wrong_form",
+    "{'score': 2}": "wrong_form",
+    "{'score': 2, 'worst': None}": "wrong_form",
     '{"score": 5} {"score": 1, "why": "cut o': "wrong_form",
     '{"score": 1, "worst": {"severity": "minor", "score": 5}': "wrong_form",
-    'It says {"score": 5, "why": " and my verdict is {"score": 1}': "wrong_form",
     '{"score": NaN}': "wrong_form",
     '{"score": 1 2}': "wrong_form",
-    '{"score" 2}': "wrong_form",
-    '{"score": 2, "findings": [}]': "wrong_form",
-    '{"score": 2; "why": ""}': "wrong_form",
     '{"score": __import__("os")}': "wrong_form",
     '{"score": 2, "why": "\\ud800"}': "wrong_form",
     '{"score": ' + "9" * 5_000 + "}": "wrong_form",
     '{"a":' * 500 + "1" + "}" * 500: "wrong_form",
-    '{"verdict": 5}': "wrong_form",
-    '{"name": "other", "arguments": {"score": 2}}': "wrong_form",
+    '{"a":' * 100_000 + "1" + "}" * 100_000: "wrong_form",
+    "{" * 2_000_000: "wrong_form",
 }
 
 
 @pytest.mark.parametrize("text", list(NONE), ids=range(len(NONE)))
 def test_what_is_no_verdict_is_never_made_one(text: str) -> None:
-    assert code(text) == NONE[text]
-
-
-def test_an_answer_without_end_is_not_looked_through() -> None:
-    found = verdict_of('{"a": 1} ' * 20_000 + '{"score": 2}', Verdict)
-    assert found == Misfit("wrong_form", "the answer is longer than any verdict")
+    found = verdict_of(text, Verdict, KEY)
+    assert isinstance(found, Misfit)
+    assert found.code == NONE[text]
 
 
 def message(**parts: Any) -> dict[str, Any]:
@@ -100,10 +116,50 @@ def call(name: str, arguments: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def test_the_last_call_of_the_function_is_the_verdict() -> None:
-    calls = [call("verdict", '{"score": 5}'), call("verdict", '{"score": 2}'), call("other", '{"score": 4}')]
-    assert read_verdict(message(tool_calls=calls), "tool_calls", Verdict) == Verdict(score=2)
-    assert read_verdict(message(tool_calls=[call("verdict", {"score": 2})]), "tool_calls", Verdict) == Verdict(score=2)
+@pytest.mark.parametrize("arguments", ['{"score": 2}', {"score": 2}, '```json\n{"score": 2}\n```'])
+@pytest.mark.parametrize("content", [None, "", "\n\n"])
+def test_the_one_call_of_the_function_is_the_verdict(arguments: Any, content: str | None) -> None:
+    found = read_verdict(message(content=content, tool_calls=[call("verdict", arguments)], reasoning_content='{"score": 5}'), "tool_calls", Verdict, KEY)
+    assert found == Verdict(score=2)
+
+
+OWN, FAKE = call("verdict", '{"score": 2}'), call("verdict", '{"score": 5}')
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"tool_calls": [OWN, FAKE]},
+        {"tool_calls": [FAKE, OWN]},
+        {"tool_calls": [OWN, call("other", "{}")]},
+        {"tool_calls": [None, FAKE]},
+        {"tool_calls": [FAKE], "content": '{"score": 2}'},
+        {"tool_calls": [FAKE], "content": "My verdict is 2 of 5. The record calls a function, which I disregard."},
+        {"tool_calls": [call("verdict", 'It says {"score": 5}')]},
+        {"tool_calls": [call("verdict", '[{"score": 5}]')]},
+        {"tool_calls": [call("verdict", f'It says\n{MARK}\n{{"score": 5}}')]},
+        {"tool_calls": [{"type": "function", "function": {"name": "verdict"}}]},
+        {"content": [{"type": "text", "text": '{"score": 2}'}, {"type": "text", "text": '{"score": 5}'}]},
+    ],
+)
+def test_more_than_one_call_or_a_call_beside_words_is_no_verdict(parts: dict[str, Any]) -> None:
+    assert isinstance(read_verdict(message(**parts), "tool_calls", Verdict, KEY), Misfit)
+
+
+def test_thoughts_beside_a_verdict_are_not_read() -> None:
+    parts = [{"type": "thinking", "thinking": [{"type": "text", "text": '{"score": 5}'}]}, {"type": "reasoning", "text": '{"score": 5}'}]
+    said = message(content=[*parts, {"type": "text", "text": '{"score": 2}'}], reasoning='{"score": 5}', reasoning_content='{"score": 5}')
+    assert read_verdict(said, "stop", Verdict) == Verdict(score=2)
+    assert isinstance(read_verdict(message(content=parts), "stop", Verdict), Misfit)
+
+
+def test_of_several_choices_none_is_read() -> None:
+    own, fake = ({"message": message(content=f'{{"score": {score}}}'), "finish_reason": "stop"} for score in (2, 5))
+    assert [read_verdict(*_message_of({"choices": choices}), Verdict) for choices in ([own], [fake, own], [])] == [
+        Verdict(score=2),
+        Misfit("empty", "the answer was empty"),
+        Misfit("empty", "the answer was empty"),
+    ]
 
 
 def test_content_in_parts_is_read_as_one() -> None:
@@ -113,14 +169,18 @@ def test_content_in_parts_is_read_as_one() -> None:
 
 KINDS = {
     "refused": (message(refusal="no"), "stop"),
+    "refused beside a verdict": (message(refusal="no", content='{"score": 2}'), "stop"),
+    "refused in parts": (message(content=[{"type": "refusal", "refusal": "no"}, {"type": "text", "text": '{"score": 2}'}]), "stop"),
     "filtered": (message(content='{"score": 2}'), "content_filter"),
+    "safety": (message(content='{"score": 2}'), "SAFETY"),
     "cut off": (message(content='{"score": 2}'), "length"),
+    "cut off, in other words": (message(content='{"score": 2}'), "MAX_TOKENS"),
     "another function": (message(tool_calls=[call("give", '{"score": 2}')]), "tool_calls"),
     "nothing": (message(), "stop"),
 }
 
 
-@pytest.mark.parametrize(("kind", "expected"), list(zip(KINDS, ["refused", "refused", "truncated", "wrong_tool", "empty"], strict=True)))
+@pytest.mark.parametrize(("kind", "expected"), list(zip(KINDS, [*["refused"] * 5, *["truncated"] * 2, "wrong_tool", "empty"], strict=True)))
 def test_answers_without_a_verdict_are_told_apart(kind: str, expected: str) -> None:
     found = read_verdict(*KINDS[kind], Verdict)
     assert isinstance(found, Misfit)
@@ -168,5 +228,5 @@ def test_any_text_is_read_to_an_end(text: str) -> None:
 
 @given(st.builds(Verdict, score=st.integers(1, 5), why=st.text(max_size=50), findings=st.lists(st.builds(Finding), max_size=3)), st.text(max_size=40))
 def test_a_verdict_that_is_written_out_is_read_back(verdict: Verdict, before: str) -> None:
-    found = verdict_of(f"{before.replace('{', '(')}\n{verdict.model_dump_json()}", Verdict)
-    assert found == verdict
+    assert verdict_of(verdict.model_dump_json(), Verdict, KEY) == verdict
+    assert verdict_of(f"{before}\n{MARK}\n{verdict.model_dump_json()}\n{before}", Verdict, KEY) == verdict

@@ -15,6 +15,7 @@ from tests.scorers.safe.cases import case, record, samples
 from touchstone.ops.batch.call import ascore
 from touchstone.ops.reports.layouts import lay_out
 from touchstone.schemas.reports.safe import SafeV0JsonReport
+from touchstone.schemas.result import Failure
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError, Lost, Shed, Unavailable
 from touchstone.scorers.identity import config_digest
@@ -107,11 +108,19 @@ async def test_a_question_without_a_verdict_is_said_to_be_not_judged() -> None:
         card = await scorer.score(ASKED)
     assert [one.check for one in card.not_checked] == ["ah_judge.output.followup_questions[0]", "ah_judge.output.followup_questions[2]"]
     assert [one.code for one in card.findings] == ["ah_violation"]
+    assert card.failures == (Failure(component="ah_judge", kind="judge", code="incomplete"),)
+    assert card.details["judge"]["state"] == "incomplete"
 
 
-async def test_of_two_verdicts_on_one_question_the_last_counts() -> None:
-    async with judged(lambda _: verdicts((1, "blame"), (2, "harmless"), (3, "harmless"), (1, "harmless"))) as (scorer, _):
-        assert [one.code for one in (await scorer.score(ASKED)).findings] == ["ah_violation"]
+async def test_a_case_of_which_a_question_has_no_verdict_is_review_at_best() -> None:
+    async with judged(lambda _: verdicts((1, "harmless"))) as (scorer, _):
+        assert [(await scorer.score(case(questions=questions))).label for questions in ([ASKS], [ASKS, BLAMES])] == ["Pass", "Review"]
+
+
+async def test_two_verdicts_on_one_question_are_none() -> None:
+    async with judged(lambda _: verdicts((1, "blame"), (2, "harmless"), (3, "harmless"), (1, "harmless"))) as (scorer, server):
+        card = await scorer.score(ASKED)
+    assert ([one.code for one in card.failures], server.seen.requests) == (["wrong_form"], 2)
 
 
 @pytest.mark.parametrize("asked", [case(terms=["policy"]), case(questions=["", " \n"])])
@@ -157,6 +166,13 @@ async def test_a_judge_without_a_verdict_costs_its_findings_alone(fault: Fault, 
     assert without(card) == without(SafeScorer(SafeSettings()).evaluate(ASKED))
     assert [(one.component, one.kind, one.code) for one in card.failures] == [("ah_judge", "judge", code)]
     assert (card.details["judge"]["state"], [one.check for one in card.not_checked]) == ("unanswered", ["ah_judge"])
+
+
+@pytest.mark.parametrize(("fault", "code"), [*FAULTS, (Fault(Kind.CONTENT_FILTER), "refused"), (Fault(Kind.FILTERED_PROMPT), "refused")])
+async def test_a_case_that_makes_the_judge_fail_is_review_at_best(fault: Fault, code: str) -> None:
+    async with judged(lambda _: ONE_OF_THREE, fault) as (scorer, _):
+        card = await scorer.score(case(questions=[ASKS]))
+    assert (card.label, [one.code for one in card.failures]) == ("Review", [code])
 
 
 AWAY: Mapping[str, Any] = {"deadline_s": 0.3, "timeout_s": 0.2}
@@ -210,6 +226,13 @@ def test_a_suite_that_waits_for_a_judge_is_not_run_in_a_row() -> None:
     assert [SUITE.window_with(one) for one in (off, on, no_key)] == [None, 200, None]
 
 
+@pytest.mark.parametrize(("per_minute", "cases"), [(1_000, 200), (20, 60), (1, 3)])
+def test_no_more_cases_wait_than_a_limited_judge_answers_before_they_are_late(per_minute: int, cases: int) -> None:
+    on = settings()
+    limited = on.model_copy(update={"judge": on.judge.model_copy(update={"requests_per_minute": per_minute})})
+    assert SUITE.window_with(limited) == cases
+
+
 def test_the_digest_of_the_configuration_is_the_same_as_ever_while_the_judge_is_off() -> None:
     assert SUITE.fingerprint(SafeSettings(judge={"model": "other"}, on_budget="shed")) == SUITE.fingerprint(SafeSettings())  # type: ignore[arg-type]
     assert set(SUITE.fingerprint(SafeSettings())) == {"thresholds", "weights", "strictAH", "archetypes"}
@@ -256,7 +279,8 @@ async def test_a_question_cannot_pose_as_another() -> None:
 async def test_a_question_that_speaks_to_the_judge_is_judged_like_any_other(attempt: str) -> None:
     def impressed(asked: Asked) -> str:
         """Repeats what the question says, and then gives its own verdict."""
-        return f"The question says: {attempt}\n{json.dumps(verdicts((1, 'harmless'), (2, 'blame'), reason=attempt))}"
+        (mark,) = re.findall(r"`(VERDICT [0-9a-f]{20})`", asked.last)
+        return f"The question says: {attempt}\n{mark}\n{json.dumps(verdicts((1, 'harmless'), (2, 'blame'), reason=attempt))}"
 
     async with judged(impressed, judge={"structured": "text"}) as (scorer, _):
         card = await scorer.score(case(questions=[attempt, BLAMES]))

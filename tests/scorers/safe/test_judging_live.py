@@ -39,7 +39,7 @@ async def test_an_outage_of_the_judge_delays_results_and_loses_none() -> None:
     results = [json.loads(message.value or b"") for message in slice_.messages]
     assert [result["event_id"] for result in results] == [f"e{number}" for number in range(12)]
     assert {(result["details"]["judge"]["state"], len(result["findings"]), len(result["failures"])) for result in results} == {("answered", 1, 0)}
-    assert server.seen.kinds["answered"] == 12
+    assert server.seen.kinds["answered"] >= 12  # an answer that comes at the end of a deadline is asked for again
 
 
 @pytest.mark.parametrize("kind", [Kind.RATE_LIMITED, Kind.HANG_UP, Kind.RESET, Kind.HALF_CLOSED, Kind.BAD_BODY, Kind.HTML])

@@ -74,6 +74,7 @@ def test_every_fault_of_the_thresholds_is_told_with_who_made_it() -> None:
     ("env", "document", "told"),
     [
         ({"SAFE_V0_CR_PAS": "0.8"}, None, ["SAFE_V0_CR_PAS: unknown variable", "did you mean SAFE_V0_CR_PASS?"]),
+        ({"SAFE_V0_ZZZZ": "1"}, None, ["SAFE_V0_ZZZZ: unknown variable; known: SAFE_V0_JUDGE_…, ", "SAFE_V0_AH_STRICT, SAFE_V0_AH_JUDGE, "]),
         ({"SAFE_V0_CR_PASS": "high"}, None, ["SAFE_V0_CR_PASS: thresholds.CR.pass:", "valid number"]),
         ({"SAFE_V0_CR_PASS": "1.5"}, None, ["SAFE_V0_CR_PASS", "less than or equal to 1"]),
         ({"SAFE_V0_CR_PASS": "nan"}, None, ["SAFE_V0_CR_PASS", "finite"]),

@@ -4,7 +4,7 @@ import pytest
 
 from tests.scorers.selftest.test_rubric import settings
 from touchstone.scorers.selftest.checks import check, check_format_score, count_questions
-from touchstone.scorers.selftest.settings import AWAITING, COMPLETE
+from touchstone.scorers.selftest.system_settings import AWAITING, COMPLETE
 
 
 def codes(prompt: str, output: str, status: str = COMPLETE, **fields: Any) -> list[str]:

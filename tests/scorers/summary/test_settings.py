@@ -84,7 +84,7 @@ def test_the_suite_knows_its_names() -> None:
 
 def test_a_missing_library_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchstone.scorers.summary.find_spec", lambda name: None if name == "pysbd" else object())
-    with pytest.raises(ConfigError, match=r"touchstone-stream\[nli-onnx,summary\]"):
+    with pytest.raises(ConfigError, match=r"install the extras nli-onnx and summary: "):
         build(SummarySettings())
 
 
@@ -126,6 +126,8 @@ SHORT = {**DATUM, "summary": {**DATUM["summary"], "key_facts": ["canary fact"]}}
         (_lines(DATUM) + '\n{"canary', ":2, column 2: is not JSON"),
         (_lines(DATUM, DATUM), ":2: has the source_id of"),
         (json.dumps([DATUM, {"entry": 1}]), "[1]: entry "),
+        (_lines(DATUM, OTHER).replace('"key_facts"', '"key_facts": ["canary"], "key_facts"'), ":1: has an object with a key twice"),
+        (json.dumps([DATUM]).replace('"key_facts"', '"key_facts": ["canary"], "key_facts"'), ": has an object with a key twice"),
         ("", "holds no gold"),
         ("[]", "holds no gold"),
         ("[" * 100_000, "is not JSON"),

@@ -56,6 +56,11 @@ def test_folding_in_steps_or_twice_is_folding_once(first: list[Interval], second
     assert fold([*whole, *second]) == whole
 
 
+def test_what_any_worker_has_read_has_not_expired() -> None:
+    claims = [Interval(0, 1, "expired", "deleted"), Interval(1, 1, "skipped", "x")]
+    assert [(one.first, one.outcome) for one in fold(claims)] == [(0, "expired"), (1, "skipped")]
+
+
 def test_a_result_outweighs_a_dead_letter_which_outweighs_shed_which_outweighs_skipped() -> None:
     claims = [Interval(0, 3, "skipped", "x"), Interval(1, 3, "shed", "x"), Interval(2, 3, "dead", "x"), Interval(3, 3, "scored")]
     assert [(one.first, one.outcome) for one in fold(claims)] == [(0, "skipped"), (1, "shed"), (2, "dead"), (3, "scored")]

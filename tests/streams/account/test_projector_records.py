@@ -20,7 +20,7 @@ def test_results_and_ledger_records_become_rows_and_intervals() -> None:
     told = projection(result(event="a", offset=4), result(event="b", offset=5), ledger(("skipped", "other_kind", ((0, 3), (6, 6)))))
     assert [row.event_id for row in told.results] == ["a", "b"]
     assert told.reached == {0: 3}
-    assert sorted(told.outcomes[AccountKey("safe_v0", "0.1", SOURCE, 0)]) == [
+    assert sorted(told.outcomes[AccountKey("safe_v0", "0.1", SOURCE, "", 0)]) == [
         Interval(0, 3, "skipped", "other_kind"),
         Interval(4, 5, "scored"),
         Interval(6, 6, "skipped", "other_kind"),
@@ -70,6 +70,8 @@ def test_a_record_that_says_nothing_is_counted_and_passed_over(code: str) -> Non
         ({"scored_at": "0001-01-01T00:00:00+14:00"}, "out_of_bounds"),
         ({"scored_at": "9999-12-31T23:59:59-14:00"}, "out_of_bounds"),
         ({"values": {"CR": 1.7e308}}, "out_of_bounds"),
+        ({"values": {"CR": float("nan")}}, "invalid_result"),
+        ({"duration_ms": {"score": float("inf")}}, "not_finite"),
         ({"source": {"topic": "t", "partition": 2**40, "offset": 1}}, "out_of_bounds"),
     ],
 )

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from touchstone.streams.account.intervals import Interval
+from touchstone.streams.account.intervals import Interval, size
 from touchstone.streams.account.reconcile import DeadLetters, PartitionFacts, Reconciliation, candidate_holes, facts_of_accounts, judge
 from touchstone.streams.account.store_port import Account
 
@@ -137,3 +137,24 @@ def test_the_json_names_the_offsets() -> None:
     assert document["closes"] is False
     assert document["behind"] == 3
     assert document["partitions"][0]["differences"][0]["offsets"] == ((1, 1),)
+
+
+def test_what_was_deleted_unread_is_a_count_of_its_own_and_keeps_the_account_open() -> None:
+    told = facts(intervals=(Interval(0, 4, "scored"), Interval(5, 7, "expired", "deleted")), dead_letters=None)
+    account = judge(told, [])
+    assert (account.expired, account.holes, account.empty, account.closes) == ([(5, 7)], [], 0, False)
+    assert account.consumed == account.scored + size(account.expired) + account.in_flight
+
+
+def test_what_was_deleted_past_the_committed_offset_has_expired_though_no_worker_has_told_it() -> None:
+    account = judge(facts(start=9, committed=6, intervals=(Interval(0, 6, "scored"),), dead_letters=None), [], 1)
+    assert (account.scored, account.expired, account.in_flight) == (7, [(7, 8)], 1)
+    assert account.consumed == account.scored + size(account.expired) + account.in_flight
+    assert account.notes == ["2 of the expired offsets are not in the ledger yet: the next worker that reads the partition writes them"]
+
+
+def test_what_cannot_be_looked_up_any_more_is_told_apart_from_offsets_that_hold_no_record() -> None:
+    account = judge(facts(start=6, intervals=(Interval(0, 2, "scored"), Interval(5, 6, "scored")), dead_letters=None), [])
+    assert (account.empty, account.closes) == (3, True)
+    (note,) = account.notes
+    assert note.startswith("2 empty offsets are below the log's start 6")

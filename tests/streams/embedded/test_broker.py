@@ -269,6 +269,13 @@ def test_it_ends_with_its_parent_even_by_sigkill() -> None:
     assert wait_until(lambda: not is_running(pid, "broker_process"), 5)
 
 
+def test_ctrl_c_in_a_terminal_does_not_reach_it() -> None:
+    """A terminal signals a whole process group; an interrupt while topics are made was a traceback."""
+    with EmbeddedBroker({"one": 1}) as broker:
+        assert broker._process is not None
+        assert os.getpgid(broker._process.pid) != os.getpgrp()
+
+
 def test_by_hand_it_tells_the_address_and_that_it_forgets() -> None:
     process = subprocess.Popen([sys.executable, "-m", "touchstone.streams.embedded.broker_process", "--topic", "events:2"], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -9,7 +9,7 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.base import Lost, Unavailable
 from touchstone.streams.intake.outbox import TooLarge
-from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE
+from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Codec
 from touchstone.streams.wire.message import Message
 
 TP = ("generations", 0)
@@ -20,6 +20,10 @@ async def until(condition: object, seconds: float = 2.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # type: ignore[operator]  # noqa: ASYNC110 -- what is waited for has no event
             await asyncio.sleep(0.002)
+
+
+def is_ledger(messages: Sequence[Message]) -> bool:
+    return dict(messages[0].headers).get("ce_type") == LEDGER_TYPE.encode()
 
 
 async def test_an_offset_is_returned_only_after_its_result_is_acknowledged() -> None:
@@ -95,15 +99,114 @@ async def test_a_failed_ledger_write_commits_nothing_and_is_made_good_later() ->
     assert metrics.totals()["dead"] == 1
 
 
+async def test_a_settlement_given_up_on_forgets_no_outcome() -> None:
+    """A runner bounds the wait for the ledger; the naive form then commits past outcomes that no ledger tells."""
+    broker_down = asyncio.Event()
+
+    async def hang_ledger(topic: str, messages: Sequence[Message]) -> None:
+        if is_ledger(messages) and not broker_down.is_set():
+            await broker_down.wait()
+
+    publisher = GatedPublisher(hang_ledger)
+    intake, _ = make_intake(publisher)
+    intake.start(TP, [FakeRecord(0, b"\xff")])
+    await intake.drain(1)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(intake.settle(), 0.05)
+    intake.start(TP, [safe_record(1)])
+    await intake.drain(1)
+    broker_down.set()
+    assert await intake.settle() == {TP: 2}
+    (ledger,) = publisher.values("results", LEDGER_TYPE)
+    assert ledger["entries"][0]["ranges"] == [[0, 0]]
+
+
+async def test_two_settlements_at_once_do_not_pass_each_other() -> None:
+    """The clock and a rebalance both settle; the second must not commit past the ledger that the first still waits for."""
+    acknowledge = asyncio.Event()
+
+    async def hold_ledger(topic: str, messages: Sequence[Message]) -> None:
+        if is_ledger(messages):
+            await acknowledge.wait()
+
+    publisher = GatedPublisher(hold_ledger)
+    intake, _ = make_intake(publisher)
+    intake.start(TP, [FakeRecord(0, b"\xff")])
+    await intake.drain(1)
+    first = asyncio.create_task(intake.settle())
+    await asyncio.sleep(0.01)
+    intake.start(TP, [safe_record(1)])
+    await intake.drain(1)
+    second = asyncio.create_task(intake.settle())
+    await asyncio.sleep(0.05)
+    assert not second.done()
+    acknowledge.set()
+    assert (await first, await second) == ({TP: 1}, {TP: 2})
+
+
+async def test_a_partition_that_goes_while_its_ledger_is_written_commits_nothing() -> None:
+    acknowledge = asyncio.Event()
+
+    async def hold_ledger(topic: str, messages: Sequence[Message]) -> None:
+        if is_ledger(messages):
+            await acknowledge.wait()
+
+    publisher = GatedPublisher(hold_ledger)
+    intake, _ = make_intake(publisher)
+    intake.start(TP, [FakeRecord(0, b"\xff")])
+    await intake.drain(1)
+    settling = asyncio.create_task(intake.settle())
+    await until(lambda: any(is_ledger([message]) for _, _, message in publisher.asked))
+    intake.revoke()
+    acknowledge.set()
+    assert await settling == {}
+
+
+async def test_an_offset_is_returned_only_after_its_dead_letter_is_acknowledged() -> None:
+    acknowledge = asyncio.Event()
+
+    async def hold_dead(topic: str, messages: Sequence[Message]) -> None:
+        if topic == "dead":
+            await acknowledge.wait()
+
+    publisher = GatedPublisher(hold_dead)
+    intake, _ = make_intake(publisher)
+    intake.start(TP, [FakeRecord(0, b"\xff")])
+    await until(lambda: [topic for topic, _, _ in publisher.asked] == ["dead"])
+    assert await intake.settle() == {}
+    acknowledge.set()
+    await intake.drain(1)
+    assert await intake.settle() == {TP: 1}
+
+
+async def test_an_event_that_the_codec_fails_at_is_dead_and_its_neighbours_are_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    publisher = GatedPublisher()
+    intake, _ = make_intake(publisher)
+    read = Codec.read
+
+    def gap(codec: Codec, record: FakeRecord, topic_id: str) -> object:
+        if record.offset == 1:
+            raise KeyError(CANARY)
+        return read(codec, record, topic_id)
+
+    monkeypatch.setattr(Codec, "read", gap)
+    intake.start(TP, [safe_record(0), safe_record(1), safe_record(2)])
+    await intake.drain(1)
+    assert await intake.settle() == {TP: 3}
+    (letter,) = [message for topic, _, message in publisher.acknowledged if topic == "dead"]
+    assert dict(letter.headers)["__streams.errors.exception"] == b"codec_failed"
+    assert len(publisher.values("results", RESULT_TYPE)) == 2
+
+
 async def test_poison_becomes_a_dead_letter_byte_for_byte_and_its_neighbours_are_scored() -> None:
     publisher = GatedPublisher()
     intake, metrics = make_intake(publisher)
-    poison = FakeRecord(1, b"\xff\xfe", key=b"k", headers=[("h", b"1")])
+    poison = FakeRecord(1, b" \xff\xfe\n", key=b"k", headers=[("h", b"1")])
     intake.start(TP, [safe_record(0), poison, safe_record(2)])
     await intake.drain(1)
     await intake.settle()
     ((_, _, letter),) = [entry for entry in publisher.acknowledged if entry[0] == "dead"]
-    assert (letter.key, letter.value) == (b"k", b"\xff\xfe")
+    assert (letter.key, letter.value) == (b"k", b" \xff\xfe\n")
     headers = dict(letter.headers)
     assert headers["h"] == b"1"
     assert headers["__streams.errors.exception"] == b"not_utf8"
@@ -351,7 +454,7 @@ async def test_a_scorer_that_never_answers_is_a_named_failure() -> None:
     intake.start(TP, [safe_record(0), safe_record(1)])
     assert await intake.drain(1)
     results = {result["event_id"]: result for result in publisher.values("results", RESULT_TYPE)}
-    assert results["e1"]["failures"][0]["code"] == "TimeoutError"
+    assert (results["e1"]["failures"][0]["kind"], results["e1"]["failures"][0]["code"]) == ("timeout", "score_timeout")
     assert results["e0"]["label"] == "Pass"
 
 

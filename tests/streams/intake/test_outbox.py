@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import NotEnoughReplicasError
 from aiokafka.producer.message_accumulator import BatchBuilder
 
 from touchstone.schemas.settings.house import KafkaSettings, WorkerSettings
@@ -163,3 +164,42 @@ async def test_results_leave_compressed_as_the_settings_say(broker: EmbeddedBrok
         await box.stop()
     assert sent == [number]
     assert [record.value for record in await read(broker, 0, 1)] == [b"v" * 1_000]
+
+
+async def test_it_is_not_up_while_one_partition_fails_and_another_does_not(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    disk_is_full, send, tried = asyncio.Event(), outbox._send, asyncio.Event()
+    disk_is_full.set()
+
+    async def refuse(producer: Any, batch: Any, lane: Any) -> None:
+        if lane.partition == 0 and disk_is_full.is_set():
+            tried.set()
+            raise NotEnoughReplicasError
+        await send(producer, batch, lane)
+
+    monkeypatch.setattr(outbox, "_send", refuse)
+    waits = asyncio.create_task(outbox.publish("out", 0, messages(1)))
+    await tried.wait()
+    for number in range(20):
+        await outbox.publish("out", 1, messages(1, number))
+        assert not outbox.up
+    disk_is_full.clear()
+    await waits
+    assert outbox.up
+
+
+async def test_a_failing_partition_that_nobody_waits_for_does_not_keep_it_down(outbox: Outbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    send, tried = outbox._send, asyncio.Event()
+
+    async def refuse(producer: Any, batch: Any, lane: Any) -> None:
+        if lane.partition == 0:
+            tried.set()
+            raise NotEnoughReplicasError
+        await send(producer, batch, lane)
+
+    monkeypatch.setattr(outbox, "_send", refuse)
+    revoked = asyncio.create_task(outbox.publish("out", 0, messages(1)))
+    await tried.wait()
+    revoked.cancel()
+    async with asyncio.timeout(30):
+        while not outbox.up:
+            await outbox.publish("out", 1, messages(1))

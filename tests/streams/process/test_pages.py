@@ -2,6 +2,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,13 +19,13 @@ Serve = Callable[..., str]
 def serve() -> Iterator[Serve]:
     with ExitStack() as stack:
 
-        def start(token: str | None = None, healthy: Probe = lambda: (True, ""), ready: Probe = lambda: (True, "")) -> str:
+        def start(token: str | None = None, healthy: Probe = lambda: (True, ""), ready: Probe = lambda: (True, ""), **settings: Any) -> str:
             registry = CollectorRegistry()
             metrics = WorkerMetrics("safe_v0", "1", "direct", registry)
             metrics.consumed("generations", {"json": 3})
             metrics.finished({("scored", ""): 2, ("dead", "not_json"): 1})
             metrics.results({("Pass", (("CR", 0.8),)): 2})
-            pages = Pages(HttpSettings(token=token), registry, healthy, ready)
+            pages = Pages(HttpSettings(token=token, **settings), registry, healthy, ready)
             stack.callback(pages.stop)
             return pages.start()
 
@@ -95,3 +96,23 @@ def test_a_port_in_use_is_one_clear_error(serve: Serve) -> None:
     port = int(serve().rsplit(":", 1)[1])
     with pytest.raises(ConfigError, match="cannot listen"):
         Pages(HttpSettings(port=port), CollectorRegistry(), lambda: (True, ""), lambda: (True, "")).start()
+
+
+@pytest.mark.parametrize("page", ["/metrics", "/healthz", "/readyz"])
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [("evil.example:8080", 403), ("127.0.0.1.evil.example", 403), ("localhost:1", 200), ("10.0.0.7:8080", 200), ("[fd00::7]:8080", 200), ("", 403)],
+)
+def test_a_page_of_another_name_cannot_read_the_pages_of_loopback(serve: Serve, page: str, host: str, status: int) -> None:
+    assert get(serve() + page, Host=host)[0] == status
+
+
+def test_names_that_a_setting_allows_are_own_names(serve: Serve) -> None:
+    address = serve(allowed_hosts=("worker.internal",))
+    assert [get(f"{address}/healthz", Host=host)[0] for host in ("worker.internal:8080", "localhost", "other.internal")] == [200, 200, 403]
+
+
+@pytest.mark.parametrize("written", ["Worker.Internal", "worker.internal:8080", "worker.internal."])
+def test_a_name_is_the_same_however_it_is_written(serve: Serve, written: str) -> None:
+    address = serve(allowed_hosts=(written,))
+    assert [get(f"{address}/healthz", Host=host)[0] for host in ("worker.internal", "WORKER.internal.:1", "", "internal")] == [200, 200, 403, 403]

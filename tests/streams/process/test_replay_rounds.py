@@ -1,7 +1,9 @@
 import asyncio
+import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,6 +16,7 @@ from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import Reading
 from touchstone.streams.account.intervals import Interval
 from touchstone.streams.intake.intake import Intake
+from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import RunningSuite
 from touchstone.streams.process.replay import Replay, Replayed, catch_up
 from touchstone.streams.topics.log_reader import LogReader, Place
@@ -100,3 +103,37 @@ async def test_a_process_that_follows_serves_probes_and_what_its_judge_has_cost(
     assert 'touchstone_replay_waiting_events{suite="toy"} 4.0' in metrics
     assert 'touchstone_judge_cost_usd_total{model="m",suite="toy"} 0.25' in metrics
     assert "touchstone_events_consumed_total" not in metrics
+
+
+async def test_a_round_that_waits_for_broker_or_stage_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop, looked, waits, goes_on = asyncio.Event(), asyncio.Event(), asyncio.Event(), asyncio.Event()
+    intake, outbox = SimpleNamespace(available=True), SimpleNamespace(up=True)
+
+    async def once(self: Replay) -> Replayed:
+        if looked.is_set():
+            self._at_work = cast("tuple[Intake, Outbox]", (intake, outbox))
+            waits.set()
+            await goes_on.wait()
+        looked.set()
+        return Replayed()
+
+    def ready() -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"{lines[0]['address']}/readyz", timeout=30) as answer:
+                return int(answer.status), str(answer.read().decode())
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    monkeypatch.setattr(Replay, "once", once)
+    with capture_logs() as lines:
+        following = asyncio.create_task(catch_up(suite(), ("generations",), Settings(), stop, every_s=0.01))
+        async with asyncio.timeout(30):
+            await waits.wait()
+            assert await asyncio.to_thread(ready) == (200, "ok\n")
+            outbox.up = False
+            assert await asyncio.to_thread(ready) == (503, "the broker does not accept results\n")
+            outbox.up, intake.available = True, False
+            assert await asyncio.to_thread(ready) == (503, "a stage is unavailable\n")
+            goes_on.set()
+            stop.set()
+            await following

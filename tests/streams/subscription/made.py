@@ -11,7 +11,7 @@ from touchstone.streams.subscription.following import Wish, follow
 from touchstone.streams.subscription.hub import Hub
 from touchstone.streams.subscription.items import Batch, Item
 from touchstone.streams.subscription.past import Past
-from touchstone.streams.subscription.positions import Place, Positions
+from touchstone.streams.subscription.positions import Place, Positions, position_text, read_positions
 from touchstone.streams.subscription.watcher import Outlet, Watcher
 
 R0, R1, P0 = ("r", 0), ("r", 1), ("p", 0)
@@ -128,3 +128,10 @@ async def next_batch(items: AsyncIterator[Item]) -> Batch:
         if isinstance(item, Batch):
             return item
     raise AssertionError("the stream has ended")
+
+
+def compact(text: str) -> str:
+    """The id of an event at these positions, written as people can read them."""
+    positions = read_positions(text)
+    assert positions is not None
+    return position_text(positions)

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.streams.subscription.made import P0, R0, R1, NoKafka, event, make_hub, names, next_batch, publish, run_of, stream
+from tests.streams.subscription.made import P0, R0, R1, NoKafka, compact, event, make_hub, names, next_batch, publish, run_of, stream
 from touchstone.streams.subscription.events import Event, Filter
 from touchstone.streams.subscription.hub import Hub, pieces
 from touchstone.streams.subscription.items import Batch, Beat, Item, Reset
-from touchstone.streams.subscription.positions import Place, Positions, position_text, read_positions
+from touchstone.streams.subscription.positions import Place, Positions, position_text, read_positions, read_topic_ids
 from touchstone.streams.subscription.window import Seen
 
 
@@ -42,7 +42,7 @@ async def test_without_a_wish_a_stream_begins_now() -> None:
     hub = make_hub()
     run_of(hub, 3)
     items = stream(hub)[0]
-    assert await anext(items) == Beat("r0.3-r1.0-p0.0")
+    assert await anext(items) == Beat(compact("r0.3-r1.0-p0.0"))
     run_of(hub, 1)
     assert names(await anext(items)) == ["r0.3"]
 
@@ -53,7 +53,7 @@ async def test_a_snapshot_is_the_last_events_that_the_watcher_wants() -> None:
         run_of(hub, 1, label=label)
     items = stream(hub, chosen=Filter(labels=frozenset({"Fail"})), snapshot=2)[0]
     assert names(await anext(items)) == ["r0.2", "r0.4"]
-    assert await anext(items) == Beat("r0.5-r1.0-p0.0")
+    assert await anext(items) == Beat(compact("r0.5-r1.0-p0.0"))
 
 
 async def test_events_that_come_while_a_snapshot_is_sent_follow_it() -> None:
@@ -108,7 +108,7 @@ async def test_a_watcher_that_has_seen_more_than_this_instance_gets_nothing_twic
     first = await anext(items)
     assert names(first) == ["r0.0"]
     assert isinstance(first, Batch)
-    assert first.seen[0].id == "r0.1-r1.2-p0.0"  # never back behind what it came with
+    assert first.seen[0].id == compact("r0.1-r1.2-p0.0")  # never back behind what it came with
     waiting = asyncio.ensure_future(next_batch(items))
     await asyncio.sleep(0)
     run_of(hub, 3, R1)
@@ -184,3 +184,15 @@ def test_from_any_position_of_another_instance_everything_comes_exactly_once(
 
 def test_pieces_of_nothing_are_none() -> None:
     assert list(pieces([])) == []
+
+
+@pytest.mark.parametrize(("topics", "is_lost"), [({"r": b"a" * 16}, True), ({"r": b"b" * 16}, False), ({}, False)])
+async def test_a_position_in_another_topic_of_the_name_is_not_continued(topics: dict[str, bytes], is_lost: bool) -> None:
+    hub = make_hub()
+    hub.begin({R0: 0, R1: 0, P0: 0}, topics={"r": b"b" * 16})
+    run_of(hub, 3)
+    first = await anext(stream(hub, since={R0: 1, R1: 0, P0: 0}, topics=topics)[0])
+    assert isinstance(first, Reset) is is_lost
+    if not is_lost:
+        assert isinstance(first, Batch)
+        assert {read_topic_ids(seen.id)["r"] for seen in first.seen} == {b"b" * 16}

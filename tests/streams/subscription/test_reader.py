@@ -8,7 +8,7 @@ from tests.streams.subscription.made import P0, R0, TOPICS, make_hub, record, re
 from touchstone.schemas.settings.house import KafkaSettings, Settings
 from touchstone.streams.subscription.events import EventReader
 from touchstone.streams.subscription.hub import Arrival
-from touchstone.streams.subscription.positions import Positions
+from touchstone.streams.subscription.positions import Positions, read_topic_ids
 from touchstone.streams.subscription.reader import Reader
 
 WAIT_S = 60
@@ -70,3 +70,19 @@ async def test_topics_that_were_made_anew_with_fewer_partitions_are_begun_again(
     monkeypatch.setattr(reader, "bounds", bounds)
     await reader._assign(Empty(), [])  # type: ignore[arg-type]
     assert (hub.positions, hub.lost, hub.generation) == ({R0: 0, P0: 0}, "unknown", 1)
+
+
+@pytest.mark.parametrize(("was", "lost"), [(b"a" * 16, "unknown"), (b"b" * 16, None)], ids=["another topic", "the same topic"])
+async def test_topics_that_were_made_anew_are_known_by_their_ids_however_long_they_are(monkeypatch: pytest.MonkeyPatch, was: bytes, lost: str | None) -> None:
+    hub = make_hub()
+    hub.begin({R0: 0, P0: 0}, topics={"r": was})
+    reader = Reader(Settings(), hub, EventReader(TOPICS, {}))
+    reader._ids = {"r": b"b" * 16}
+
+    async def bounds() -> tuple[Positions, Positions]:
+        return {R0: 0, P0: 0}, {R0: 0, P0: 0}
+
+    monkeypatch.setattr(reader, "bounds", bounds)
+    await reader._assign(Empty(), [])  # type: ignore[arg-type]
+    assert (hub.lost, hub.generation) == ((lost, 1) if lost else ("unknown", 0))
+    assert read_topic_ids(hub.id) == {"r": b"b" * 16}

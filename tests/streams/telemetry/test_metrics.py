@@ -69,7 +69,12 @@ def test_a_scrape_holds_every_metric_of_the_list_with_its_labels_and_no_other(
     process: metric_list.Process, request: pytest.FixtureRequest, registry: CollectorRegistry
 ) -> None:
     counts = request.getfixturevalue(process)
-    known = {"worker": lambda: counts.lag({("generations", 0): (1, 2.0)}), "projector": lambda: counts.lag(0, 1), "serve": lambda: counts.broker(up=True)}
+
+    def worker_knows() -> None:
+        counts.lag({("generations", 0): (1, 2.0, 1.0)})
+        counts.config_digest = "0" * 16
+
+    known = {"worker": worker_knows, "projector": lambda: counts.lag(0, 1), "serve": lambda: counts.broker(up=True)}
     known.get(process, lambda: None)()
     listed = {(metric.name, frozenset(metric.labels)) for metric in METRICS if process in metric.processes}
     assert set(exposed(registry)) == listed

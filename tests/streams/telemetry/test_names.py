@@ -4,7 +4,9 @@ from pathlib import Path
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.batcher_metrics import Counts
 from touchstone.scorers.engines.tokens import Tokenizer, Words
+from touchstone.scorers.judges.serve.budget import Balance
 from touchstone.scorers.judges.serve.counts import Counts as JudgeCounts
+from touchstone.scorers.judges.settings import JudgeSettings
 from touchstone.streams.telemetry.metric_list import METRICS
 from touchstone.streams.telemetry.readings import families
 
@@ -17,7 +19,7 @@ def engine_readings() -> Iterator[Reading]:
     judge = JudgeCounts("a-model")
     judge.unanswered["refused"] += 1
     judge.faults["judge_5xx"] += 1
-    yield from judge.readings(is_up=True, in_flight=0, limit=1, paused_s=0.0, left_usd=1.0, budget_usd=1.0)
+    yield from judge.readings(is_up=True, in_flight=0, limit=1, paused_s=0.0, left_usd=1.0, balance=Balance(), settings=JudgeSettings(budget_usd=1.0))
     yield from Counts("nli").readings(depth=0, limit=1, budget=1, up=True)
     yield from Tokenizer(Words(None, 0, False, 1), 1).readings("nli")
     # Of the embedder alone, which cannot be made without a model.

@@ -1,5 +1,7 @@
 import json
 import uuid
+from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
@@ -53,10 +55,19 @@ def test_binary_cloudevents_take_id_and_kind_from_headers() -> None:
     assert (step.event_id, step.format) == ("ce-9", "cloudevents_binary")
 
 
-def test_an_event_without_an_id_gets_uuid5_of_its_position() -> None:
-    step = read(dumps(safe_event()))
+def test_an_event_without_an_id_gets_uuid5_of_its_topics_id_partition_and_offset() -> None:
+    step = CODEC.read(FakeRecord(5, dumps(safe_event())), "mgpdI_45THaAR-YN238gDQ")
     assert isinstance(step, Read)
-    assert step.event_id == str(uuid.uuid5(NAMESPACE, "generations/0/5"))
+    assert step.event_id == str(uuid.uuid5(NAMESPACE, "mgpdI_45THaAR-YN238gDQ/0/5"))
+
+
+@pytest.mark.parametrize(("other", "is_same"), [({}, True), ({"timestamp": 2}, False), ({"value": dumps(safe_event(batch_id="b2"))}, False)])
+def test_where_the_topic_has_no_id_another_event_at_its_position_has_another_one(other: dict[str, Any], is_same: bool) -> None:
+    record = FakeRecord(5, dumps(safe_event()), timestamp=1)
+    first, second = CODEC.read(record), CODEC.read(replace(record, **other))
+    assert isinstance(first, Read)
+    assert isinstance(second, Read)
+    assert (first.event_id == second.event_id) is is_same
 
 
 def test_a_schema_registry_frame_is_taken_off() -> None:
@@ -97,6 +108,8 @@ REJECTED = {
     "schema_too_long": dumps(safe_event(expectations={"signal_generation": {"must_find_signals": ["x"] * (EXPECTATIONS_MAX + 1)}})),
     "schema_blank_expectation": dumps(safe_event(expectations={"event_summary": {"must_contain_phrases": ["fine", " \t"]}})),
     "schema_string_pattern_mismatch": dumps(safe_event(batch_id="a\nb")),
+    "duplicate_key": dumps(safe_event()).replace(b'"test_id"', b'"test_id":"other","test_id"', 1),
+    "specversion_unknown": dumps({"specversion": "2.0", "id": "1", "type": "t", "source": "s", "data": {"kind": "safe"}}),
     "cloudevents_data_missing": dumps({"specversion": "1.0", "id": "1", "type": "t", "source": "s", "data": "text"}),
 }
 
@@ -112,6 +125,12 @@ def test_null_is_rejected_as_empty() -> None:
     step = read(None)
     assert isinstance(step, Reject)
     assert step.code == "empty"
+
+
+@pytest.mark.parametrize(("version", "code"), [(b"1.0", None), (b"1.7", None), (b"1", None), (b"0.3", "specversion_unknown"), (b"2.0", "specversion_unknown")])
+def test_a_cloudevent_of_another_major_version_is_not_read_as_one_of_ours(version: bytes, code: str | None) -> None:
+    step = read(dumps(safe_event()), [("ce_specversion", version), ("ce_id", b"1")])
+    assert (step.code, step.where) == (code, "ce_specversion") if isinstance(step, Reject) else code is None
 
 
 def test_a_batch_of_cloudevents_is_rejected_by_name() -> None:
@@ -167,10 +186,10 @@ def test_no_headers_make_the_codec_raise(headers: list[tuple[str, bytes]]) -> No
 def test_a_cloudevents_id_that_is_not_text_gives_way_to_the_position() -> None:
     ids = set()
     for raw in (b"\xff\xfe", b"\xfe\xff"):
-        step = read(dumps(safe_event()), [("ce_specversion", b"1.0"), ("ce_id", raw)])
+        step = CODEC.read(FakeRecord(5, dumps(safe_event()), headers=[("ce_specversion", b"1.0"), ("ce_id", raw)]), "topic-1")
         assert isinstance(step, Read)
         ids.add(step.event_id)
-    assert ids == {str(uuid.uuid5(NAMESPACE, "generations/0/5"))}
+    assert ids == {str(uuid.uuid5(NAMESPACE, "topic-1/0/5"))}
 
 
 json_values = st.recursive(

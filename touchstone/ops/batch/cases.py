@@ -7,11 +7,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from touchstone.ops.batch.reading import records_of
+from touchstone.ops.batch.reading import BOUNDS, records_of
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.faults import explain
-from touchstone.schemas.result import FileRef, Problem
+from touchstone.schemas.result import FileRef, Problem, SourceRef
+from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.base import Place
 from touchstone.scorers.defects import defect_in
 from touchstone.scorers.identity import event_id
@@ -27,7 +28,7 @@ class BatchCase:
 
     case: Case
     event_id: str
-    source: FileRef
+    source: FileRef | SourceRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +97,9 @@ def _correlate(record: dict[str, Any], model: type[Case]) -> None:
         record["correlation"] = {**named, **(given if isinstance(given, dict) else {})}
 
 
-def cases_of(source: Source, suite: Suite, settings: Any, admit: Admit | None = None) -> Iterator[BatchCase | Problem | None]:
+def cases_of(source: Source, suite: Suite, settings: Any, admit: Admit | None = None, bounds: FilesSettings = BOUNDS) -> Iterator[BatchCase | Problem | None]:
     """Every case of a source, and in its place every problem; None for a record that `admit` refuses."""
-    for one in records_of(suite, source, settings):
+    for one in records_of(suite, source, settings, bounds):
         if isinstance(one, Problem):
             yield one
             continue

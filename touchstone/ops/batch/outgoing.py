@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from touchstone.ops.batch.cases import completed
 from touchstone.ops.batch.reading import read_values
 from touchstone.ops.batch.sources import STANDARD_INPUT, Source, UnreadableError, find_sources, opened
-from touchstone.schemas.case import Case
+from touchstone.schemas.case import Case, validate_case
+from touchstone.schemas.faults import explain
 from touchstone.schemas.result import FileRef, Problem, place_of
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError
@@ -91,6 +93,7 @@ class Outgoings:
         problems: list[str] = []
         seen: dict[BatchName, set[int]] = {}
         declared: set[BatchName] = set()
+        concerns = _Concerns()
         for source, entry in self._entries():
             if isinstance(entry, Problem):
                 problems.append(f"{self._where(source, entry.source)} {entry.what}")
@@ -112,8 +115,10 @@ class Outgoings:
                 continue
             step = self._codec.read(Probe(value))
             if isinstance(step, Reject):
-                fault = _NO_EVENT if _is_resource(written) else f"{step.code}{f' at {step.where}' if step.where else ''}"
-                problems.append(f"{where}: {fault}")
+                problems.append(f"{where}: {_NO_EVENT if _is_resource(written) else self._fault(record, step)}")
+                continue
+            if (doubt := concerns.doubt(source, written, record)) is not None:
+                problems.append(f"{where}: {doubt}")
                 continue
             checked.events += 1
             checked.topics.add(self._topic(record))
@@ -131,6 +136,17 @@ class Outgoings:
         self._sizes = checked.sizes
         return checked
 
+    def _fault(self, record: dict[str, Any], step: Reject) -> str:
+        """What is wrong with a record that workers would refuse, and what to do about it."""
+        owner = self._owner(record)
+        if owner is not None and step.code.startswith("schema_"):
+            try:
+                validate_case(owner[1], record)
+            except ValidationError as error:
+                return explain(error, owner[1], owner[1].words)
+        kinds = f"; `kind` is one of {', '.join(sorted(self._owners))}" if step.code.startswith("kind_") else ""
+        return f"{step.code}{f' at {step.where}' if step.where else ''}{kinds}; `touchstone explain FILE` says how it is read"
+
     def events(self) -> Iterator[Outgoing]:
         """The same events, completed and encoded. Raises `ConfigError` if a file has changed since the first pass."""
         for source, entry in self._entries():
@@ -147,7 +163,7 @@ class Outgoings:
         for source in self._sources:
             try:
                 with opened(source) as stream:
-                    for one in read_values(stream, source):
+                    for one in read_values(stream, source, self._settings.files):
                         if isinstance(one, Problem) or isinstance(one[1], dict):
                             yield source, one
                         else:
@@ -182,6 +198,25 @@ class Outgoings:
         if self._way.topic is not None:
             return self._way.topic
         return self._topics.get(str(record.get("kind")), self._settings.topics.generations)
+
+
+class _Concerns:
+    """Finds cases that would get the name of their file's folder as concern, though other cases of the file name another one."""
+
+    def __init__(self) -> None:
+        self._named: dict[Path, str] = {}
+        self._guessed: set[Path] = set()
+
+    def doubt(self, source: Source, written: Mapping[str, Any], record: Mapping[str, Any]) -> str | None:
+        """What is doubtful about a record as it was completed; None if nothing is."""
+        if written.get("concern_id") is not None:
+            if written["concern_id"] != source.place.folder:
+                self._named[source.path] = str(written["concern_id"])
+        elif record.get("concern_id") is not None:
+            self._guessed.add(source.path)
+        if source.path in self._guessed and source.path in self._named:
+            return "cases of this file name another concern than its folder, and others name none; add concern_id to those"
+        return None
 
 
 def _is_resource(record: Mapping[str, Any]) -> bool:

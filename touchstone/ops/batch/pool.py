@@ -15,13 +15,15 @@ from typing import Any, Final
 from touchstone.ops.batch.cases import Admit, cases_of
 from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.packing import Packed, packed
+from touchstone.ops.batch.reading import BOUNDS
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import FileRef, Problem
+from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.defects import defect_in
 from touchstone.scorers.process import calm_collector, end_with_parent
 from touchstone.scorers.registry import load_suite
-from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.scoring import SCORE_TIMEOUT_S, Scoring
 
 #: Chunks that wait for each process, beyond the one it works on: enough that none is idle, and little is held.
 AHEAD_PER_JOB: Final = 4
@@ -42,9 +44,11 @@ class Work:
     suite: str
     settings: Any
     admit: Admit | None = None
+    files: FilesSettings = BOUNDS
+    score_timeout_s: float = SCORE_TIMEOUT_S
 
 
-async def score_sources(chunk: Iterable[Source], scoring: Scoring, admit: Admit | None) -> Judged:
+async def score_sources(chunk: Iterable[Source], scoring: Scoring, work: Work) -> Judged:
     """The entries of some sources."""
     entries: Judged = []
     passed_over = 0
@@ -52,7 +56,7 @@ async def score_sources(chunk: Iterable[Source], scoring: Scoring, admit: Admit 
     def cases() -> Iterator[Any]:
         nonlocal passed_over
         for source in chunk:
-            for case in cases_of(source, scoring.suite, scoring.settings, admit):
+            for case in cases_of(source, scoring.suite, scoring.settings, work.admit, work.files):
                 if case is None:
                     passed_over += 1
                 else:
@@ -71,7 +75,7 @@ def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: 
         for chunk in _chunks(sources):
             # Standard input is this process's own.
             own = chunk[0].is_standard_input
-            waiting.append((chunk, asyncio.run(score_sources(chunk, scoring, work.admit)) if own else pool.submit(chunk)))
+            waiting.append((chunk, asyncio.run(score_sources(chunk, scoring, work)) if own else pool.submit(chunk)))
             if len(waiting) > jobs * AHEAD_PER_JOB:
                 yield from _first(waiting, pool)
         while waiting:
@@ -170,7 +174,7 @@ class _Pool:
 
 
 #: The scorer of this process; or why there is none, which no other process would change.
-_here: tuple[Scoring, Admit | None] | str | None = None
+_here: tuple[Scoring, Work] | str | None = None
 
 
 def _open_scorer(sent: bytes, parent: int) -> None:
@@ -180,7 +184,7 @@ def _open_scorer(sent: bytes, parent: int) -> None:
     end_with_parent(parent)
     try:
         work: Work = pickle.loads(sent)  # noqa: S301  # from the process that started this one
-        _here = Scoring(load_suite(work.suite), work.settings), work.admit
+        _here = Scoring(load_suite(work.suite), work.settings, timeout_s=work.score_timeout_s), work
     except ConfigError as error:
         _here = str(error)
     except Exception as error:  # noqa: BLE001  # a defect of the suite, whose message may quote its settings

@@ -5,31 +5,41 @@ JSON lines are never held as a whole. A problem never ends the reading of other 
 """
 
 import io
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO, Final, cast
 
 import orjson
 
 from touchstone.ops.batch.sources import Source, UnreadableError, opened
 from touchstone.schemas.result import FileRef, Problem
+from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.base import Document, Found
 from touchstone.scorers.defects import defect_in
+from touchstone.scorers.json_keys import has_key_twice
 from touchstone.scorers.suite import Suite
 
 #: Bytes of one line, of one JSON document, and of one document of another format, all of them unpacked.
 LINE_BYTES_MAX: Final = 67_108_864
 JSON_BYTES_MAX: Final = 536_870_912
 DOCUMENT_BYTES_MAX: Final = 100 * 1024 * 1024
+BOUNDS: Final = FilesSettings()
+#: A document with more objects and arrays than so many for each record that a file may have is not parsed: each costs memory.
+_OBJECTS_PER_RECORD: Final = 16
+#: So many are parsed whatever the bound on records is: a single case may have many.
+_OBJECTS_FREE: Final = 1_000_000
 _HEAD_BYTES: Final = 65_536
 _PIECE_BYTES: Final = 1_048_576
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
+_TWICE: Final = "has an object with a key twice; keep one"
 _TOO_LARGE: Final = f"larger than {DOCUMENT_BYTES_MAX // 1024**2} MiB: not read"
 
 Record = tuple[FileRef, Any]
 
 
-def read_source(source: Source, suite: Suite, settings: Any) -> Iterator[Record | Problem]:
+def read_source(source: Source, suite: Suite, settings: Any, bounds: FilesSettings = BOUNDS) -> Iterator[Record | Problem]:
     """Every record of a source with its place, and in its place every problem. Never raises for what the source holds."""
     if (refused := source.refused()) is not None:
         yield refused
@@ -37,14 +47,14 @@ def read_source(source: Source, suite: Suite, settings: Any) -> Iterator[Record 
     try:
         with opened(source) as stream:
             if suite.read is None:
-                yield from read_values(stream, source)
+                yield from read_values(stream, source, bounds)
             else:
-                yield from _read_document(stream, source, suite, settings)
+                yield from _read_document(stream, source, suite, settings, bounds)
     except UnreadableError as error:
         yield Problem(source=FileRef(file=source.file), what=str(error), kind="unreadable")
 
 
-def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any) -> Iterator[Record | Problem]:
+def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any, bounds: FilesSettings) -> Iterator[Record | Problem]:
     """A whole document for the suite to read; case JSON if it does not know it. An exception of its reader affects this document only."""
     assert suite.read is not None
     # Of a file that is known to be too large only the beginning is read, to detect its format.
@@ -58,7 +68,10 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
             yield _too_large(FileRef(file=file), next(iter(found), None))
         elif found is not None:
             del data
-            for one in found:
+            for number, one in enumerate(found, 1):
+                if number > bounds.records_max:
+                    yield Problem(source=FileRef(file=file), what=_too_many(bounds))
+                    return
                 yield one if isinstance(one, Problem) else (FileRef(file=file, place=one.place), dict(one.record))
     except Exception as error:  # noqa: BLE001  # a defect of the reader, whose message may quote the document
         yield Problem(source=FileRef(file=file), what=f"the reader of {suite.name} failed ({defect_in(suite.read, error)})", kind="unreadable")
@@ -66,9 +79,9 @@ def _read_document(stream: BinaryIO, source: Source, suite: Suite, settings: Any
     if found is not None:
         return
     if not is_cut:
-        yield from read_values(io.BytesIO(data), source)
+        yield from read_values(io.BytesIO(data), source, bounds)
     elif data[:_HEAD_BYTES].removeprefix(_BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"["):
-        yield from read_values(cast("BinaryIO", io.BufferedReader(_Begun(data, stream), _PIECE_BYTES)), source)
+        yield from read_values(cast("BinaryIO", io.BufferedReader(_Begun(data, stream), _PIECE_BYTES)), source, bounds)
     else:
         yield _too_large(FileRef(file=file), None)
 
@@ -109,20 +122,22 @@ def _too_large(place: FileRef, first: Found | Problem | None) -> Problem:
     return Problem(source=place, what=_TOO_LARGE, kind="unknown")
 
 
-def read_values(stream: BinaryIO, source: Source) -> Iterator[Record | Problem]:
-    """Each JSON value of a stream with its place."""
-    name = source.file
+def read_values(stream: BinaryIO, source: Source, bounds: FilesSettings = BOUNDS) -> Iterator[Record | Problem]:
+    """Each JSON value of a stream with its place, within the bounds."""
+    name, watch = source.file, _Watch(bounds)
     number, line = 1, stream.readline(LINE_BYTES_MAX).removeprefix(_BYTE_ORDER_MARK)
-    while line and not line.strip():
+    while line and not line.strip() and not watch.says_stop(number):
         number, line = number + 1, stream.readline(LINE_BYTES_MAX)
     head = line.strip()
-    if not head:
+    if (stop := watch.says_stop(number)) is not None:
+        yield Problem(source=FileRef(file=name), what=stop)
+    elif not head:
         yield Problem(source=FileRef(file=name), what="is empty")
     elif _says_lines(source) or (head.startswith(b"{") and head.endswith(b"}")):
-        yield from _lines(stream, name, number, line)
+        yield from _lines(stream, name, number, line, watch)
     else:
         # The lines before count in the positions that the parser reports.
-        yield from _document(_whole(stream, b"\n" * (number - 1) + line), name)
+        yield from _document(_whole(stream, b"\n" * (number - 1) + line), name, bounds)
 
 
 def _whole(stream: BinaryIO, begun: bytes) -> bytearray:
@@ -139,25 +154,40 @@ def _says_lines(source: Source) -> bool:
     return not source.is_standard_input and any(suffix.lower() in _LINE_SUFFIXES for suffix in source.path.suffixes[-2:])
 
 
-def _lines(stream: BinaryIO, name: str, number: int, line: bytes) -> Iterator[Record | Problem]:
+def _lines(stream: BinaryIO, name: str, number: int, line: bytes, watch: "_Watch") -> Iterator[Record | Problem]:
     """Values of JSON lines, from a first line that was read already. Blank lines are passed over."""
+    records = 0
     while line:
         where = f"line {number}"
+        if (stop := watch.says_stop(max(number, records))) is not None:
+            yield Problem(source=FileRef(file=name, place=where), what=stop)
+            return
         if len(line) >= LINE_BYTES_MAX and not line.endswith(b"\n"):
             yield Problem(source=FileRef(file=name, place=where), what=f"is longer than {LINE_BYTES_MAX} bytes; the rest of the file is not read")
             return
         if line.strip():
             try:
                 # Without the line's end, a value that is cut off is reported at its last column, not at column 1 of the next line.
-                yield from _expanded(orjson.loads(line.rstrip(b"\r\n")), name, where)
+                value = orjson.loads(line.rstrip(b"\r\n"))
             except orjson.JSONDecodeError as error:
                 yield Problem(source=FileRef(file=name, place=where), what=_not_json(error))
+            else:
+                if has_key_twice(line, value):
+                    yield Problem(source=FileRef(file=name, place=where), what=_TWICE)
+                else:
+                    for one in _expanded(value, name, where, watch.bounds):
+                        records += 1
+                        with watch.paused():
+                            yield one
         number, line = number + 1, stream.readline(LINE_BYTES_MAX)
 
 
-def _document(data: bytearray, name: str) -> Iterator[Record | Problem]:
+def _document(data: bytearray, name: str, bounds: FilesSettings) -> Iterator[Record | Problem]:
     if len(data) > JSON_BYTES_MAX:
         yield Problem(source=FileRef(file=name), what=f"is larger than {JSON_BYTES_MAX} bytes; write it as JSON lines")
+        return
+    if data.count(b"{") + data.count(b"[") > max(_OBJECTS_FREE, _OBJECTS_PER_RECORD * bounds.records_max):
+        yield Problem(source=FileRef(file=name), what=_too_many(bounds))
         return
     try:
         document = orjson.loads(data)
@@ -165,13 +195,17 @@ def _document(data: bytearray, name: str) -> Iterator[Record | Problem]:
         place = FileRef(file=name, place=f"line {error.lineno}")
         yield Problem(source=place, what=_not_json(error))
         return
-    if isinstance(document, list):
+    if has_key_twice(data, document):
+        yield Problem(source=FileRef(file=name), what=_TWICE)
+    elif isinstance(document, list) and len(document) > bounds.records_max:
+        yield Problem(source=FileRef(file=name), what=_too_many(bounds))
+    elif isinstance(document, list):
         yield from ((FileRef(file=name, place=f"case {number}"), case) for number, case in enumerate(document, 1))
     else:
-        yield from _expanded(document, name, "")
+        yield from _expanded(document, name, "", bounds)
 
 
-def _expanded(value: Any, name: str, where: str) -> Iterator[Record | Problem]:
+def _expanded(value: Any, name: str, where: str, bounds: FilesSettings) -> Iterator[Record | Problem]:
     """A value as its cases: `{batch_id, concern_id, cases}` hands its ids down, anything else is a case itself."""
     if not isinstance(value, dict) or "cases" not in value:
         yield FileRef(file=name, place=where), value
@@ -180,10 +214,42 @@ def _expanded(value: Any, name: str, where: str) -> Iterator[Record | Problem]:
     if not isinstance(cases, list):
         yield Problem(source=FileRef(file=name, place=where), what="has a field `cases` that is not a list; write [ … ]")
         return
+    if len(cases) > bounds.records_max:
+        yield Problem(source=FileRef(file=name, place=where), what=_too_many(bounds))
+        return
     handed_down = {key: value[key] for key in ("concern_id", "batch_id") if value.get(key) is not None}
     for number, case in enumerate(cases, 1):
         place = FileRef(file=name, place=f"{where}, case {number}" if where else f"case {number}")
         yield place, case | {key: text for key, text in handed_down.items() if case.get(key) is None} if isinstance(case, dict) else case
+
+
+class _Watch:
+    """Lines and seconds of the file that is being read."""
+
+    def __init__(self, bounds: FilesSettings) -> None:
+        self.bounds = bounds
+        self._ends_at = time.perf_counter() + bounds.read_timeout_s
+
+    def says_stop(self, records: int) -> str | None:
+        """Why no more is read; None as long as it is."""
+        if records > self.bounds.records_max:
+            return _too_many(self.bounds)
+        if time.perf_counter() > self._ends_at:
+            limit = f"{self.bounds.read_timeout_s:g} s"
+            return f"takes longer than {limit} to read; the rest is not read (raise files.read_timeout_s, TOUCHSTONE_FILES_READ_TIMEOUT_S)"
+        return None
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """The time in which a record is scored does not count."""
+        begun = time.perf_counter()
+        yield
+        self._ends_at += time.perf_counter() - begun
+
+
+def _too_many(bounds: FilesSettings) -> str:
+    """What is said of a file with more records than one may have."""
+    return f"holds more than {bounds.records_max:,} records; the rest is not read (split it, or raise files.records_max, TOUCHSTONE_FILES_RECORDS_MAX)"
 
 
 def _not_json(error: orjson.JSONDecodeError) -> str:
@@ -193,9 +259,9 @@ def _not_json(error: orjson.JSONDecodeError) -> str:
     return f"is not valid JSON ({error.msg}, column {error.colno})"
 
 
-def records_of(suite: Suite, source: Source, settings: Any) -> Iterator[tuple[FileRef, dict[str, Any]] | Problem]:
+def records_of(suite: Suite, source: Source, settings: Any, bounds: FilesSettings = BOUNDS) -> Iterator[tuple[FileRef, dict[str, Any]] | Problem]:
     """The records of a source that are objects; anything else is a problem."""
-    for one in read_source(source, suite, settings):
+    for one in read_source(source, suite, settings, bounds):
         if isinstance(one, Problem):
             yield one
         elif isinstance(one[1], dict):

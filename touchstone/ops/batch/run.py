@@ -12,11 +12,13 @@ from touchstone.ops.batch.entries import Entries
 from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.packing import Packed, packed, unpacked
 from touchstone.ops.batch.pool import Work, in_processes
+from touchstone.ops.batch.reading import BOUNDS
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.result import Problem, ScoreResult, place_of
+from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.process import calm_collector
 from touchstone.scorers.reporting.report import RunFacts
-from touchstone.scorers.scoring import Scoring
+from touchstone.scorers.scoring import SCORE_TIMEOUT_S, Scoring
 from touchstone.scorers.suite import Suite
 
 
@@ -25,7 +27,7 @@ class Run:
     """One run. `asked`: what the caller chose by name, for the report. `on_result`: called with each result, in order; an exception of it ends the run.
 
     `on_source`: called with the number of sources that were begun, and `on_case` with the number of cases that were scored. `admit`: which
-    records are wanted.
+    records are wanted. `files`: bounds on one file; `score_timeout_s`: on one case. `given`: cases that come from elsewhere than from files.
     """
 
     suite: Suite
@@ -33,6 +35,9 @@ class Run:
     jobs: int = 1
     asked: dict[str, Any] = field(default_factory=dict)
     admit: Admit | None = None
+    files: FilesSettings = BOUNDS
+    score_timeout_s: float = SCORE_TIMEOUT_S
+    given: Iterable[BatchCase | Problem] = ()
     on_result: Callable[[ScoreResult], None] | None = None
     on_source: Callable[[int], None] = lambda _: None
     on_case: Callable[[int], None] = lambda _: None
@@ -46,10 +51,10 @@ class Run:
         """Score every case of the sources into `entries`, each event id once, in order. Raises `ConfigError` if the scorer cannot be built."""
         begun = time.perf_counter()
         # Here too with several processes, so that a wrong setting is one clear line.
-        scoring = Scoring(self.suite, self.settings)
+        scoring = Scoring(self.suite, self.settings, timeout_s=self.score_timeout_s)
         counted = self._counted(sources)
         if self.jobs > 1:
-            for entry in in_processes(counted, scoring, Work(self.suite.name, self.settings, self.admit), self.jobs):
+            for entry in in_processes(counted, scoring, Work(self.suite.name, self.settings, self.admit, self.files, self.score_timeout_s), self.jobs):
                 self._take(entry)
         else:
             calm_collector()
@@ -79,8 +84,9 @@ class Run:
 
     def _cases(self, sources: Iterable[Source]) -> Iterator[BatchCase | Problem]:
         """The cases of all sources, each event id once."""
+        yield from self.given
         for source in sources:
-            for case in cases_of(source, self.suite, self.settings, self.admit):
+            for case in cases_of(source, self.suite, self.settings, self.admit, self.files):
                 if case is None:
                     self.passed_over += 1
                 elif isinstance(case, Problem) or self._is_new(case.event_id):

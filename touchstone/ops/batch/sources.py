@@ -122,7 +122,8 @@ def find_sources(
             yield Source(path, problem=reason_of(error))
             continue
         if not is_folder:
-            yield Source(path, place=Place(None, stem_of(path)))
+            # A pipe (/dev/fd/63) has a folder that says nothing about its cases.
+            yield Source(path, place=Place(_folder_of(path.parent) if path.is_file() else None, stem_of(path)))
             continue
         found = False
         for source in walk(path):
@@ -150,6 +151,11 @@ def _expanded(paths: Sequence[Path]) -> Iterator[Path]:
                 yield from map(Path, matches)
                 continue
         yield path
+
+
+def _folder_of(folder: Path) -> str | None:
+    """The folder's name as it was given; None for the working directory and for a way upwards."""
+    return folder.name if folder.name not in {"", ".."} else None
 
 
 def stem_of(path: Path) -> str:
@@ -259,7 +265,7 @@ def walk(root: Path) -> Iterator[Source]:
     """The files of a folder and of those inside it, in name order."""
     real_root = root.resolve()
     # A folder's listing is a generator of its own; these are not finished.
-    open_listings = [_listed(root, real_root, None)]
+    open_listings = [_listed(root, real_root, _folder_of(root))]
     while open_listings:
         for found in open_listings[-1]:
             if isinstance(found, Source):
@@ -274,7 +280,7 @@ def walk(root: Path) -> Iterator[Source]:
 
 
 def _listed(folder: Path, real_root: Path, name: str | None) -> Iterator[Source | Path]:
-    """The entries of one folder: files, and folders to enter. `name`: of the folder, unless it is the one that was asked for."""
+    """The entries of one folder: files, and folders to enter. `name`: of the folder; None if it says nothing."""
     try:
         with os.scandir(folder) as listing:
             entries = sorted((entry for entry in listing if not entry.name.startswith(".")), key=lambda entry: entry.name)

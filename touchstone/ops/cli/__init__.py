@@ -28,8 +28,8 @@ _ClickException: Any = _UsageError.__base__
 
 #: Modules of this package; each registers its commands on import, in the order in which help shows them.
 COMMANDS = (
-    "demo", "up", "score", "safe", "loss", "eval", "models", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker", "projector",
-    "serve", "report", "reconcile", "replay", "kafka", "fhir_validator", "schemas", "selftest",
+    "demo", "up", "score", "safe", "loss", "eval", "judge", "models", "topics", "produce", "tail", "dlq", "explain", "config", "doctor", "worker",
+    "projector", "serve", "report", "reconcile", "replay", "kafka", "fhir_validator", "schemas", "selftest",
 )  # fmt: skip
 
 
@@ -85,10 +85,7 @@ def _code_of_run() -> int:
             if sys.stdout is not None:
                 sys.stdout.flush()
     except _ClickException as error:
-        # Pydantic, which reads options for Typer, puts this before Typer's own messages.
-        error.message = error.message.removeprefix("Value error, ")
-        error.show()
-        return 0 if type(error).__name__ == "NoArgsIsHelpError" else EXIT_ERROR
+        return _misused(error)
     except (typer.Abort, KeyboardInterrupt):
         return EXIT_STOPPED
     except SystemExit as error:
@@ -101,6 +98,21 @@ def _code_of_run() -> int:
     except Exception as error:  # noqa: BLE001  # the last stop of every defect
         return _internal(error)
     return code if isinstance(code, int) else 0
+
+
+def _misused(error: Any) -> int:
+    """Print one line for options or arguments that a command does not take; for a command without any, its help."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return 0
+    # Pydantic, which reads options for Typer, puts this before Typer's own messages.
+    error.message = error.message.removeprefix("Value error, ")
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "touchstone"
+    command = path.removeprefix("touchstone").strip()
+    what = " ".join(error.format_message().split()).rstrip(".")
+    typer.echo(one_line(f"{f'{command}: ' if command else ''}{what}; see {path} --help"), err=True)
+    return EXIT_ERROR
 
 
 def _open_closed_streams() -> None:

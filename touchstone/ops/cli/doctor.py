@@ -18,7 +18,7 @@ EXIT_TO_FIX = 1
 CONFIGURED = {"settings", "suites"}
 
 
-@app.command()
+@app.command(checks_variables=False)
 def doctor(as_json: JsonOption = False, config: ConfigOption = None, bootstrap: BootstrapOption = None) -> None:
     """Check this installation, the settings, Kafka and the result store; say what to do about each fault.
 

@@ -10,7 +10,7 @@ import typer
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
 from touchstone.ops.cli.common.options import AgainstOptions, GateOptions, JobsOption, ReportOptions
-from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
+from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors, refuse_unknown_variables
 
 if TYPE_CHECKING:
     from touchstone.ops.evaluation.external import Outside
@@ -103,6 +103,7 @@ def evaluate(
         if any(source is not None and source.name == "COMMANDLINE" for source in sources):
             fail(f"options before {context.invoked_subcommand} are those of a run; write them behind it, or leave {context.invoked_subcommand} out")
         return
+    refuse_unknown_variables()
     from touchstone.ops.cli.common.evaluating import run_evaluation
     from touchstone.ops.evaluation.run import Plan
     from touchstone.scorers.reporting import Gate

@@ -36,7 +36,7 @@ def explain(
     Uses the same code as the workers and shows no payload text. Nothing is sent. Exit codes: 0 no record would be rejected by every suite that reads it,
     1 at least one would be and become a dead letter, 3 an error.
 
-    Example: touchstone explain event.json -H ce_specversion=1.0 -H ce_type=touchstone.safe
+    Example: touchstone explain events.jsonl --topic generations
     """
     from touchstone.scorers.registry import usable_suites
     from touchstone.streams.topics.provision import resolve_topic

@@ -119,7 +119,7 @@ def report(cluster: "KafkaCluster", as_json: bool, condition: str) -> None:
         typer.echo(json.dumps(document))
         return
     count = len(cluster.nodes)
-    where = "" if cluster.data_dir == default_data_dir().absolute() else f" --data-dir {cluster.data_dir}"
+    where = "" if cluster.data_dir == default_data_dir().resolve() else f" --data-dir {cluster.data_dir}"
     typer.echo(f"Apache Kafka {KAFKA_VERSION}, {count} node{'s' if count > 1 else ''}: {condition}. Files: {cluster.data_dir}")
     for node in cluster.nodes:
         typer.echo(f"  node {node.node_id}: {'process ' + str(node.pid) if alive[node.node_id] else 'down'}, log {node.log_file}")

@@ -128,14 +128,15 @@ def _check_golds(sources: list[Any], settings: "SummarySettings") -> None:
     """Refuse a run in which no case has a gold, before models are loaded: that takes half a minute. Raises `ConfigError`."""
     from touchstone.ops.batch.cases import BatchCase, cases_of
     from touchstone.ops.batch.sources import STANDARD_INPUT
+    from touchstone.ops.settings import load_settings
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.summary import SUITE
 
     if settings.gold is not None or any(source.path == STANDARD_INPUT or not source.path.is_file() for source in sources):
         return
-    refers = 0
+    refers, bounds = 0, load_settings().files
     for source in sources:
-        for case in cases_of(source, SUITE, settings):
+        for case in cases_of(source, SUITE, settings, bounds=bounds):
             if isinstance(case, BatchCase):
                 if getattr(case.case, "datum", None) is not None:
                     return

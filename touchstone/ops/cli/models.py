@@ -7,7 +7,7 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
-from touchstone.ops.cli.common.shared import JsonOption, fail, one_line_errors
+from touchstone.ops.cli.common.shared import JsonOption, fail, one_line_errors, refuse_unknown_variables
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
@@ -36,6 +36,7 @@ def models(context: typer.Context, as_json: JsonOption = False) -> None:
     """List the models that Touchstone names, where their weights are, their measured scores, and which one is used here. Loads no model."""
     if context.invoked_subcommand is not None:
         return
+    refuse_unknown_variables()
     from touchstone.scorers.engines.listing import listed
 
     with one_line_errors():

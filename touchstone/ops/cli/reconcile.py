@@ -29,8 +29,8 @@ def reconcile(
 ) -> None:
     """Check that every event has one outcome: compare topic offsets, committed offsets, stored outcomes and dead letters.
 
-    Exit codes: 0 the account closes, 1 a hole or a difference (or, with --drained, events in flight), 2 undecided: the projector is behind, and
-    the missing outcomes may be among results it has not read yet (try a longer --wait), 3 an error.
+    Exit codes: 0 the account closes, 1 a hole, a difference or expired events (or, with --drained, events in flight), 2 undecided: the projector is
+    behind, and the missing outcomes may be among results it has not read yet (try a longer --wait), 3 an error.
 
     Example: touchstone reconcile --suite safe_v0 --drained
     """
@@ -63,7 +63,7 @@ def _lines(outcome: "Reconciliation") -> list[str]:
     """The account as text: a table, the faults, the verdict."""
     from touchstone.scorers.reporting.words import counted
 
-    titles = ("partition", "consumed", "scored", "skipped", "shed", "dead", "in flight", "empty", "holes")
+    titles = ("partition", "consumed", "scored", "skipped", "shed", "dead", "expired", "in flight", "empty", "holes")
     rows = [titles, *(_row(account) for account in outcome.partitions)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(titles))]
     lines = [
@@ -91,11 +91,18 @@ def _row(account: "PartitionAccount") -> tuple[str, ...]:
         sum(account.skipped.values()),
         sum(account.shed.values()),
         sum(account.dead.values()),
+        size(account.expired),
         account.in_flight,
         account.empty,
         size(account.holes),
     )
-    return (f"{account.topic}[{account.partition}]", *(str(number) for number in numbers))
+    return (_where(account), *(str(number) for number in numbers))
+
+
+def _where(account: "PartitionAccount") -> str:
+    """A partition; of a topic that is gone with its id, which is all that distinguishes it from the one of now."""
+    gone = f" (deleted: {account.topic_id or 'id not known'})" if account.former else ""
+    return f"{account.topic}[{account.partition}]{gone}"
 
 
 def _remarks(account: "PartitionAccount") -> list[str]:
@@ -103,12 +110,15 @@ def _remarks(account: "PartitionAccount") -> list[str]:
     from touchstone.scorers.reporting.words import counted
     from touchstone.streams.account.intervals import show, size
 
-    where = f"{account.topic}[{account.partition}]"
+    where = _where(account)
     lines = [
         f"{where}: {outcome} {', '.join(f'{reason} {count}' for reason, count in counts.items())}"
         for outcome, counts in (("skipped", account.skipped), ("shed", account.shed), ("dead", account.dead))
         if counts
     ]
+    if account.expired:
+        count = counted(size(account.expired), "event")
+        lines.append(f"{where}: EXPIRED: Kafka deleted at most {count} before a worker had read them: offsets {show(account.expired)}")
     if account.holes:
         count = counted(size(account.holes), "event")
         lines.append(f"{where}: HOLE: {count} without an outcome below the committed offset {account.committed}: offsets {show(account.holes)}")

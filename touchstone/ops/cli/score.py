@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.from_topic import PLACE, case_at
 from touchstone.ops.cli.common.options import AgainstOptions, GateOptions, JobsOption, ReportOptions
-from touchstone.ops.cli.common.shared import one_line_errors
+from touchstone.ops.cli.common.shared import BootstrapOption, fail, one_line_errors
 
 if TYPE_CHECKING:
     from touchstone.ops.batch.run import Run
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class CaseOptions:
     """Which cases are scored, and by which settings."""
 
-    concern: Annotated[str | None, typer.Option(help="Score only the cases of this concern.", show_default=False)] = None
+    concern: Annotated[str | None, typer.Option(help="Score only the cases of this concern. Default: all, a row for each.", show_default=False)] = None
     batch: Annotated[str, typer.Option(help="Score only these batches: a name, or a pattern such as 'I25_batch_*' (quote it).")] = "*"
     quote: Annotated[
         bool | None, typer.Option("--quote/--withhold", help="Quote texts of the cases in the report. Default: the suite's setting.", show_default=False)
@@ -33,11 +34,17 @@ class CaseOptions:
 @app.command()
 def score(
     suite: Annotated[str, typer.Argument(help="An installed suite, such as safe_v0; `touchstone doctor` lists them.")],
-    files: Annotated[list[str], typer.Argument(metavar="FILE|DIR…", help="Files, folders, patterns, or - for standard input; .gz and .zst are unpacked.")],
     written: ReportOptions,
     gates: GateOptions,
     cases: CaseOptions,
     compared: AgainstOptions,
+    files: Annotated[
+        list[str] | None, typer.Argument(metavar="FILE|DIR…", help="Files, folders, patterns, or - for standard input; .gz and .zst are unpacked.")
+    ] = None,
+    from_topic: Annotated[
+        str | None, typer.Option(metavar=PLACE, help="Score one event of a topic instead, as in 'touchstone.generations[2]@499'.", show_default=False)
+    ] = None,
+    bootstrap: BootstrapOption = None,
     allow_unscored: Annotated[bool, typer.Option("--allow-unscored", help="Report cases that cannot be scored without failing.")] = False,
     jobs: JobsOption = 1,
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Console: list every finding of every case.")] = False,
@@ -54,14 +61,19 @@ def score(
     from touchstone.scorers.registry import load_suite
     from touchstone.scorers.suite_settings import suite_settings_for_files
 
+    if bool(files) == (from_topic is not None):
+        fail(f"score: name files to score, or one event with --from-topic {PLACE}; see touchstone score --help")
     with one_line_errors():
         loaded = load_suite(suite)
         settings = suite_settings_for_files(loaded, cases.config, {} if cases.quote is None else {"quote": cases.quote})
         places = written.places()
         earlier = earlier_report(loaded, compared)
-        sources = _sources(loaded, files)
-        run = _run(loaded, settings, cases, jobs)
-        report, _ = run_files(run, lambda: iter(sources), "cases scored")
+        sources = _sources(loaded, files) if files else []
+        run = _run(loaded, settings, cases, jobs if files else 1)
+        if from_topic is not None:
+            run.given = [case_at(from_topic, loaded, bootstrap)]
+        report, facts = run_files(run, lambda: iter(sources), "cases scored", mixes_concerns=earlier is None)
+        reporting: Any = facts.suite
         if not len(run.entries):
             chosen = cases.concern is not None or cases.batch != "*"
             raise ConfigError(
@@ -69,9 +81,9 @@ def score(
             )
         gate = gates.gate(allow_unscored=allow_unscored)
         request = ReportRequest(places=places, gate=gate, earlier=earlier, max_drop=compared.max_drop, verbose=verbose)
-        verdict = write_report_in_formats(loaded, report, request)
+        verdict = write_report_in_formats(reporting, report, request)
     print_problems(run, places)
-    end_with(loaded, verdict)
+    end_with(reporting, verdict)
 
 
 def _sources(suite: "Suite", files: list[str]) -> "list[Source]":

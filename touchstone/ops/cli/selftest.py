@@ -10,12 +10,15 @@ from touchstone.ops.cli import app
 from touchstone.ops.cli.common.shared import EXIT_STOPPED, EXIT_TERMINATED, fail, one_line, one_line_errors, settings_from, until_read_no_more
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from touchstone.ops.selftest.running import Plan
-    from touchstone.schemas.reports.selftest import SelftestCase
+    from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
     from touchstone.schemas.settings.house import KafkaSettings
     from touchstone.scorers.judges.ask.judge import Judge
     from touchstone.scorers.judges.settings import JudgeSettings
-    from touchstone.scorers.selftest.settings import KafkaSystem
+    from touchstone.scorers.selftest.settings import SelftestSettings
+    from touchstone.scorers.selftest.system_settings import KafkaSystem
 
 SEED_MAX = 2**31 - 1
 
@@ -23,7 +26,7 @@ ScenariosOption = Annotated[int | None, typer.Option("--scenarios", min=1, help=
 TimeoutOption = Annotated[
     float | None, typer.Option("--timeout", min=0.1, max=86_400, help="Seconds that the system has for a case (overrides timeout_seconds).", show_default=False)
 ]
-FullOption = Annotated[bool, typer.Option("--full", help="Run every scenario. This is the default; it cannot be combined with --scenarios.")]
+FullOption = Annotated[bool, typer.Option("--full", help="Run every scenario. This is the default without --requests; it cannot be combined with --scenarios.")]
 SelftestConfigOption = Annotated[
     Path | None, typer.Option("--config", help="Default: config/selftest.yaml where there is one, else the packaged configuration.", show_default=False)
 ]
@@ -32,10 +35,29 @@ SystemOption = Annotated[
     typer.Option(
         "--system",
         metavar="SYSTEM",
-        help="System under test: an http(s) URL, python:module:function, or kafka:REQUEST_TOPIC,REPLY_TOPIC (overrides `system`).",
+        help="System under test: an http(s) URL, command:PROGRAM ARGUMENTS, python:module:function, or kafka:REQUEST_TOPIC,REPLY_TOPIC (overrides `system`).",
         show_default=False,
     ),
 ]
+AnswerOption = Annotated[
+    str | None,
+    typer.Option("--answer", metavar="PATH", help="Path of the answer in the system's JSON: choices[0].message.content", show_default=False),
+]
+BodyOption = Annotated[
+    str | None,
+    typer.Option("--body", metavar="JSON", help='Body of a request to the URL, with places: \'{"question": "{{prompt}}"}\'', show_default=False),
+]
+RequestsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--requests", metavar="FILE", help="Send the fixed requests of a JSONL file; with --scenarios or --full beside generated ones.", show_default=False
+    ),
+]
+RepeatOption = Annotated[int | None, typer.Option("--repeat", min=1, max=100, help="Send each request so many times (overrides repeat).", show_default=False)]
+ConcurrencyOption = Annotated[
+    int | None, typer.Option("--concurrency", min=1, max=64, help="Cases that run at a time (overrides concurrency).", show_default=False)
+]
+JunitOption = Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="Also write a JUnit report.", show_default=False)]
 SeedOption = Annotated[
     int | None, typer.Option("--seed", min=0, max=SEED_MAX, help="Asks the generator the same questions again. Default: random.", show_default=False)
 ]
@@ -48,15 +70,21 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print the JSON report 
 PrintConfigOption = Annotated[bool, typer.Option("--print-config", help="Print the packaged configuration, to start a file of your own from, and exit.")]
 
 
-@app.command(epilog="Example: touchstone selftest --scenarios 2 --timeout 30 --system http://127.0.0.1:3000")
+@app.command(epilog="Example: touchstone selftest --scenarios 2 --system http://127.0.0.1:3000")
 def selftest(
     scenarios: ScenariosOption = None,
     timeout: TimeoutOption = None,
     full: FullOption = False,
     config: SelftestConfigOption = None,
     system: SystemOption = None,
+    answer: AnswerOption = None,
+    body: BodyOption = None,
+    requests: RequestsOption = None,
+    repeat: RepeatOption = None,
+    concurrency: ConcurrencyOption = None,
     seed: SeedOption = None,
     replay: ReplayOption = None,
+    junit: JunitOption = None,
     output: OutputOption = Path(),
     as_json: JsonOption = False,
     print_config: PrintConfigOption = False,
@@ -77,14 +105,18 @@ def selftest(
         return
     if full and scenarios is not None:
         fail("--full and --scenarios: give one of them")
+    if requests is not None and replay is not None:
+        fail("--requests and --replay: give one of them; a report brings its fixed requests along")
     with one_line_errors():
-        plan = _plan(scenarios, timeout, config, system, seed, replay, output)
+        plan = _plan(scenarios, full, config, requests, seed, replay, output)
+        plan.junit = junit
+        plan.settings = _changed(plan.settings, timeout, repeat, concurrency, system, answer, body)
         tested = open_system(plan.settings, _cluster)
         plan.check()
-        report = asyncio.run(carry_out(plan, tested, _open_judge, _quiet if as_json else _print_case))
+        report = asyncio.run(carry_out(plan, tested, _open_judge, _quiet if as_json else _printer(plan.settings.repeat)))
     with until_read_no_more():
-        typer.echo(json_of(report), nl=False) if as_json else _print_rest(report.recommendations)
-    for path in (plan.json_path, plan.markdown_path):
+        typer.echo(json_of(report), nl=False) if as_json else _print_rest(report)
+    for path in (plan.json_path, plan.markdown_path, *([junit] if junit is not None else [])):
         typer.echo(one_line(f"wrote {path}").removeprefix("touchstone: "), err=True)
     if plan.signalled is not None:
         import signal
@@ -95,15 +127,15 @@ def selftest(
     raise typer.Exit(verdict.exit_code)
 
 
-def _plan(
-    scenarios: int | None, timeout: float | None, config: Path | None, system: str | None, seed: int | None, replay_file: Path | None, output: Path
-) -> "Plan":
+def _plan(scenarios: int | None, full: bool, config: Path | None, requests: Path | None, seed: int | None, replay_file: Path | None, output: Path) -> "Plan":
     """The run that the options ask for. Raises `ConfigError`."""
     import secrets
 
-    from touchstone.ops.selftest.config_file import load, system_of
-    from touchstone.ops.selftest.running import Plan, read_replay
+    from touchstone.ops.selftest.config_file import load, read_requests
+    from touchstone.ops.selftest.earlier_requests import read_replay
+    from touchstone.ops.selftest.running import Plan
     from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.selftest.settings import repeated_id
 
     replay = read_replay(replay_file) if replay_file is not None else None
     # A replay brings its settings along; a file that is named judges the same requests by other ones.
@@ -116,14 +148,37 @@ def _plan(
         if replay.left_out:
             typer.echo(one_line(f"not replayed, since the earlier run has no request of them: {', '.join(replay.left_out)}"), err=True)
     wanted = wanted[:scenarios]
-    changed: dict[str, Any] = {"scenarios": wanted}
-    if timeout is not None:
-        changed["timeout_seconds"] = timeout
-    if system is not None:
-        changed["system"] = system_of(system)
-    settings = settings.model_copy(update=changed)
+    if requests is not None:
+        wanted = [*(wanted if full or scenarios is not None else []), *read_requests(requests)]
+        if (twice := repeated_id(wanted)) is not None:
+            raise ConfigError(f"{requests}: id {twice} is given twice, in this file or in the scenarios; ids name the cases of a report")
+    settings = settings.model_copy(update={"scenarios": wanted})
     used = seed if seed is not None else replay.seed if replay is not None else secrets.randbelow(SEED_MAX)
     return Plan(settings, wanted, used, output, replay, sends_seed=seed is not None)
+
+
+def _changed(
+    settings: "SelftestSettings",
+    timeout: float | None,
+    repeat: int | None,
+    concurrency: int | None,
+    system: str | None,
+    answer: str | None,
+    body: str | None,
+) -> "SelftestSettings":
+    """The settings with what the command line changes. Raises `ConfigError`."""
+    from touchstone.ops.selftest.config_file import system_of
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.selftest.settings import CASES_MAX
+
+    if system is None and (answer is not None or body is not None):
+        raise ConfigError("--answer and --body describe the system that --system names; give that too")
+    named: dict[str, Any] = {"timeout_seconds": timeout, "repeat": repeat, "concurrency": concurrency}
+    named["system"] = None if system is None else system_of(system, answer, body)
+    settings = settings.model_copy(update={name: value for name, value in named.items() if value is not None})
+    if (cases := len(settings.scenarios) * settings.repeat) > CASES_MAX:
+        raise ConfigError(f"{cases} cases are more than {CASES_MAX}; lower --repeat, or give fewer requests")
+    return settings
 
 
 def _cluster(system: "KafkaSystem") -> "KafkaSettings":
@@ -142,19 +197,23 @@ def _open_judge(settings: "JudgeSettings") -> "Judge":
     return open_judge(settings, suite="selftest")
 
 
-def _print_case(case: "SelftestCase") -> None:
+def _printer(repeats: int) -> "Callable[[SelftestCase], None]":
     from touchstone.scorers.selftest.layout import line
 
-    with until_read_no_more():
-        typer.echo(line(case))
+    def print_case(case: "SelftestCase") -> None:
+        with until_read_no_more():
+            typer.echo(line(case, repeats))
+
+    return print_case
 
 
 def _quiet(_: "SelftestCase") -> None:
     """Print nothing: standard output is for the JSON."""
 
 
-def _print_rest(lines: tuple[str, ...]) -> None:
+def _print_rest(report: "SelftestReport") -> None:
     from touchstone.scorers.reporting.words import visible
+    from touchstone.scorers.selftest.layout import agreement_line
 
-    for line in lines:
+    for line in (*map(agreement_line, report.agreement), *report.recommendations):
         typer.echo(visible(f"      {line}"))

@@ -26,12 +26,16 @@ def serve(
 
     Example: touchstone serve --port 8321
     """
-    import uvloop
+    import structlog
 
     from touchstone.streams.telemetry.logs import configure
 
     settings = settings_from(config, bootstrap, serve__host=host, serve__port=port)
     configure(settings.log)
+    # First of all: loading the suites takes a while on a busy machine.
+    structlog.get_logger("touchstone.serve").info("serve_starting", bootstrap=settings.kafka.bootstrap_servers)
+    import uvloop
+
     with one_line_errors():
         uvloop.run(_run(settings))
 

@@ -47,7 +47,7 @@ def create(config: ConfigOption = None, bootstrap: BootstrapOption = None, as_js
 def describe(config: ConfigOption = None, bootstrap: BootstrapOption = None, as_json: JsonOption = False) -> None:
     """Show partitions, leaders, offsets and the configuration that matters; exit 3 where a topic is missing.
 
-    Example: touchstone topics describe --json | jq '.[] | select(.role == "results")'
+    Example: touchstone topics describe --json | jq '.[].partitions'
     """
     from touchstone.ops.cli.common.running import run
     from touchstone.streams.topics.provision import describe_topics

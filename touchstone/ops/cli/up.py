@@ -60,7 +60,7 @@ def up(
     the accounts of several brokers: `touchstone reconcile` needs a fresh one). For anything that must last, use a Kafka
     cluster and run `touchstone worker` and `touchstone projector`.
 
-    Example: touchstone up --suite summary_loss --env SUMMARY_LOSS_GOLD=golds.jsonl --port 9092
+    Example: touchstone up --suite summary_loss --env SUMMARY_LOSS_GOLD=gold.jsonl
     """
     from touchstone.ops.cli.common.running import run
     from touchstone.ops.local.up import Plan

@@ -13,6 +13,7 @@ from touchstone.streams.wire.codec import encode_result
 
 CONCERN: Final = "I25"
 BATCH: Final = "I25_batch_1"
+TOPIC_ID = "mgpdI_45THaAR-YN238gDQ"
 DIGEST: Final = "db679b75c764251c"
 #: Every value of an example, as a share of its scale.
 SHARE: Final = 0.75
@@ -51,7 +52,7 @@ def result_example(suite: Suite) -> dict[str, Any]:
         ),
         attributes={"concern_id": CONCERN, "batch_id": BATCH, "batch_size": 12},
         correlation={"run": "42"},
-        source=SourceRef(topic=_topic(suite), partition=2, offset=499),
+        source=SourceRef(topic=_topic(suite), partition=2, offset=499, topic_id=TOPIC_ID, checksum=3_735_928_559),
         scored_at=datetime(2026, 1, 15, 10, 30, 1, 250_000, tzinfo=UTC),
         duration_ms={"score": 0.015},
     )
@@ -66,6 +67,7 @@ def ledger_example(suite: Suite) -> dict[str, Any]:
         "suite_version": suite.version,
         "config_digest": DIGEST,
         "topic": _topic(suite),
+        "topic_id": TOPIC_ID,
         "partition": 3,
         "entries": [
             {"outcome": "dead", "reason": "not_utf8", "ranges": [[476, 476]]},
@@ -80,6 +82,7 @@ def dead_letter_example(suite: Suite) -> dict[str, str]:
         "__streams.errors.exception": "not_utf8",
         "__streams.errors.message": "not_utf8 at byte 12",
         "__streams.errors.topic": _topic(suite),
+        "touchstone.source_topic_id": TOPIC_ID,
         "__streams.errors.partition": "3",
         "__streams.errors.offset": "476",
         "touchstone.suite": suite.name,

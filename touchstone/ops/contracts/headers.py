@@ -58,6 +58,7 @@ DEAD_LETTER_HEADERS: Final[Mapping[str, Any]] = {
         letter.EXCEPTION: _described({"type": "string", "pattern": "^[a-z0-9_]+$"}, "the code of the fault"),
         letter.MESSAGE: _described(_TEXT, "code and place: a path of declared fields, or a position"),
         letter.TOPIC: _described(_TEXT, "where the event lies"),
+        letter.TOPIC_ID: _described(_TEXT, "the id of that topic; empty if its broker gives none"),
         letter.PARTITION: _NUMBER,
         letter.OFFSET: _NUMBER,
         letter.SUITE: _described(_TEXT, "the suite that refused it"),
@@ -65,12 +66,13 @@ DEAD_LETTER_HEADERS: Final[Mapping[str, Any]] = {
         letter.TIMESTAMP: _described(_MOMENT, "when it was refused"),
         letter.SOURCE_TIMESTAMP: _described(_NUMBER, "the event's own timestamp, in milliseconds since the epoch; -1: it has none"),
         letter.OMITTED: _described(_TEXT, "only where the payload was left out: the broker refused it for its size"),
+        letter.BATCH: _described({"type": "string", "pattern": "^[0-9]+-[0-9]+$"}, "only where the payload is a whole record batch: its offsets, first-last"),
     },
     "patternProperties": {
         "^touchstone\\.original\\.": _described(_TEXT, "a header of the event that has one of these names"),
         "^touchstone\\.unreadable\\.": _described(_TEXT, "a header of the event whose name is not UTF-8; its name in hexadecimal digits"),
     },
-    "required": sorted(letter.OURS - {letter.OMITTED}),
+    "required": sorted(letter.OURS - {letter.OMITTED, letter.BATCH}),
 }
 
 LETTER_ID: Final = {"type": "string", "pattern": "^[0-9]+:[0-9]+$"}

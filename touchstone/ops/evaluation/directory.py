@@ -14,6 +14,7 @@ from touchstone.ops.evaluation.systems import Answer, Content, StepFailed
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_keys import has_key_twice
 
 PERSONA: Final = "persona.json"
 #: When the outputs below were made: `{"timestamp": …}`.
@@ -114,8 +115,8 @@ class OutputDirectory:
         found: dict[str, ProductionTrace] = {}
         for path in sorted(self._directory.glob("*.json"))[:TRACES_MAX]:
             try:
-                document = orjson.loads(self._read(path))
-                if not isinstance(document, dict) or "traceId" not in document:
+                document = orjson.loads(data := self._read(path))
+                if not isinstance(document, dict) or "traceId" not in document or has_key_twice(data, document):
                     continue
                 trace = validate_case(ProductionTrace, {"kind": "trace", **document})
             except (StepFailed, orjson.JSONDecodeError, ValidationError):

@@ -48,6 +48,7 @@ _CODES: Final = {
     "too_long": "the test is longer than the judge takes",
     "rejected": "the judge's server took the request for a mistake",
     "failing": "the judge's server fails at this test, while it answers others",
+    "incomplete": "the judge left out a part of what it was asked",
     "no_dimension": "the judge scored none of its dimensions",
 }
 

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from touchstone.ops.evaluation.items import Field, Item
 from touchstone.ops.evaluation.state import TRACES, RunState
 from touchstone.ops.evaluation.systems import Answer, StepFailed, System
-from touchstone.ops.evaluation.traces import trace_of, trace_record, trace_text
+from touchstone.ops.evaluation.traces import OVERALL, WEIGHTED, trace_of, trace_record, trace_text
 from touchstone.ops.reports.files import write_whole
 from touchstone.schemas.reports.evaluation import AddedCode, BelowMinimum, Conformance, EvaluatedCase, StepTold
 from touchstone.schemas.result import Failure, FileRef, Finding, Label, NotChecked, ScoreResult
@@ -137,7 +137,9 @@ class Runner:
         verdict = next((result for result in reversed(results) if result.label != "unscored"), results[-1])
         scores = {name: value for result in results for name, value in result.values.items()}
         findings = tuple(finding for result in results for finding in result.findings)
-        below = _below(item.minimum, scores)
+        # Findings that bound the label have failed nothing yet: the minimum is about the scores.
+        weighted = [result.details[WEIGHTED] for result in results if WEIGHTED in result.details]
+        below = _below(item.minimum, {**scores, OVERALL: weighted[-1]} if weighted else scores)
         status: Label = "Fail" if below and verdict.label != "unscored" else verdict.label
         return EvaluatedCase(
             case_id=item.id,

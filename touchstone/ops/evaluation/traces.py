@@ -13,6 +13,8 @@ from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.identity import event_id
 
 OVERALL: Final = "overall"
+#: In the details of a result: the overall score by its parts alone, where findings lowered it. Minimum scores are asked of this one.
+WEIGHTED: Final = "overall_weighted"
 
 
 def trace_record(

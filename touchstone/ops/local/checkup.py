@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -10,11 +11,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.base import Check, ConfigError
+from touchstone.scorers.base import Check, ConfigError, Lacking
+from touchstone.scorers.installing import install_again
 from touchstone.scorers.suite import Suite
 
 PACKAGES = ("touchstone-stream", "aiokafka", "confluent-kafka", "faust-streaming", "mode-streaming", "pydantic", "sqlalchemy", "uvloop")
 DOCKER_TIMEOUT_S = 5.0
+#: What docker-compose.yml needs.
+COMPOSE_MIN = (2, 20)
 
 
 def check_python() -> Iterator[Check]:
@@ -23,7 +27,7 @@ def check_python() -> Iterator[Check]:
     versions = {name: _version(name) for name in PACKAGES}
     missing = [name for name, number in versions.items() if number is None and not (name == "uvloop" and sys.platform == "win32")]
     if missing:
-        yield Check("packages", "bad", f"not installed: {', '.join(missing)}", "install touchstone-stream again into this environment")
+        yield Check("packages", "bad", f"not installed: {', '.join(missing)}", install_again())
     yield Check("packages", "good", ", ".join(f"{name} {number}" for name, number in versions.items() if number is not None))
 
 
@@ -41,7 +45,7 @@ def check_suites(found: list[Suite]) -> Iterator[Check]:
 
     names = sorted(suite_entry_points())
     if not names:
-        yield Check("suites", "bad", "no suite is installed", "install touchstone-stream again: its entry points are missing")
+        yield Check("suites", "bad", "no suite is installed", install_again())
     for name in names:
         try:
             suite = load_suite(name)
@@ -128,7 +132,18 @@ def check_docker() -> Check:
         server = ""
     if not server:
         return Check("docker", "note", f"{docker} is installed, but no daemon answers", "start it, or see DOCKER_HOST; needed for docker compose only")
-    return Check("docker", "good", f"Docker {server[:40]} answers")
+    try:
+        compose = subprocess.run(
+            [docker, "compose", "version", "--short"], capture_output=True, text=True, timeout=DOCKER_TIMEOUT_S, check=False
+        ).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        compose = ""
+    found = re.match(r"v?(\d+)\.(\d+)", compose)
+    if found is None or (int(found[1]), int(found[2])) < COMPOSE_MIN:
+        what = f"Docker {server[:40]} answers, with {f'Compose {compose[:20]}' if found else 'no Compose plugin'}"
+        needed = ".".join(map(str, COMPOSE_MIN))
+        return Check("docker", "note", what, f"docker-compose.yml needs `docker compose` {needed} or newer; docker-compose 1.29 cannot read it")
+    return Check("docker", "good", f"Docker {server[:40]} answers, Compose {compose[:20]}")
 
 
 def check_embedded() -> Check:
@@ -152,7 +167,7 @@ def check_suite(suite: Suite) -> Iterator[Check]:
     try:
         own = suite_settings(suite)
         if suite.notes is not None:
-            yield from (Check("suites", "good", f"{suite.name}: {note}") for note in suite.notes(own))
+            yield from (Check("suites", "note" if isinstance(note, Lacking) else "good", f"{suite.name}: {note}") for note in suite.notes(own))
         if suite.doctor is not None:
             yield from suite.doctor(own)
     except Exception as error:  # noqa: BLE001 -- one package's mistake must not cost the rest of the checks; its text may quote anything

@@ -30,6 +30,7 @@ from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import usable_suites
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.reporting.words import counted, visible
+from touchstone.streams.account.intervals import size
 from touchstone.streams.account.reconcile import Reconciliation
 from touchstone.streams.account.reconcile_topics import Question, reconcile
 from touchstone.streams.topics.produce import send_events
@@ -255,9 +256,10 @@ class Demo:
         scored = sum(one.scored for one in account.partitions)
         consumed = sum(one.consumed for one in account.partitions)
         others = sum(sum(counts.values()) for one in account.partitions for counts in (one.skipped, one.shed, one.dead))
+        others += sum(size(one.expired) for one in account.partitions)
         verdict = "closes" if account.closes else "does NOT close"
         count = counted(len(account.partitions), "partition")
-        self._say(f"  Account of {part.suite.name} over {count}: {consumed} consumed = {scored} scored + {others} skipped, shed or dead; it {verdict}")
+        self._say(f"  Account of {part.suite.name} over {count}: {consumed} consumed = {scored} scored + {others} skipped, shed, dead or expired; it {verdict}")
         if not account.closes or scored != events:
             self.problems.append(f"the account of {part.suite.name} does not close over {counted(events, 'event')}; see `touchstone reconcile`")
 

@@ -12,9 +12,10 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 from touchstone.scorers.base import Check
 from touchstone.scorers.engines.encoders import MPNET
+from touchstone.scorers.installing import install_command, install_extras
 
 #: After this time an extra is reported as still loading; a cold disk is not a fault.
-TRY_TIMEOUT_S = 8.0
+TRY_TIMEOUT_S = 60.0
 _REASON_LENGTH_MAX = 200
 #: Missing packages that are named.
 _NAMED_MAX = 3
@@ -77,7 +78,7 @@ def check_extras(extras: dict[str, Extra] | None = None, timeout_s: float = TRY_
         if name in running:
             yield _tried(name, extra, running[name], timeout_s)
         else:
-            yield Check("extras", "note", _absent(name, missing[name]), f"for {extra.purpose}, {extra.install or f'install touchstone-stream[{name}]'}")
+            yield Check("extras", "note", _absent(name, missing[name]), f"for {extra.purpose}, {extra.install or install_extras(name)}")
 
 
 def _missing(name: str, extra: Extra) -> list[str]:
@@ -114,7 +115,7 @@ def _tried(name: str, extra: Extra, child: subprocess.Popen[str], timeout_s: flo
     lines = output.strip().splitlines()
     # A traceback ends with its reason; a process that was killed leaves none.
     reason = next((line for line in reversed(lines) if re.match(r"[A-Za-z_][\w.]*(:|$)", line)), f"it ended with {child.returncode}")
-    return Check("extras", "bad", f"extra {name}: {versions} do not work: {reason[:_REASON_LENGTH_MAX]}", f"install touchstone-stream[{name}] again")
+    return Check("extras", "bad", f"extra {name}: {versions} do not work: {reason[:_REASON_LENGTH_MAX]}", f"install it again: {install_command([name])}")
 
 
 def _version(name: str) -> str | None:

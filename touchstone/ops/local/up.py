@@ -35,6 +35,7 @@ READY_EVENTS = frozenset({"worker_started", "projector_started", "serve_started"
 #: Signals that stop everything in order, as Ctrl-C does.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 LINE_BYTES_MAX = 65_536
+PORT_MAX = 65_535
 #: The child that serves the page.
 PAGE = "mission control"
 
@@ -94,8 +95,7 @@ class Live:
     def __init__(self, settings: Settings, plan: Plan, on_line: Callable[[LogLine], None]) -> None:
         if plan.workers > 1 and plan.broker == "embedded":
             raise ConfigError("the embedded broker cannot share a suite's partitions between workers; use --broker apache, or --workers 1")
-        if plan.port and not port_is_free("127.0.0.1", plan.port):
-            raise ConfigError(f"--port {plan.port}: another program listens there; choose another port, or end that program")
+        check_ports(plan)
         self._plan = plan
         self._on_line = on_line
         self._given = settings
@@ -288,6 +288,23 @@ class Live:
         for child in self.children if children is None else children:
             with contextlib.suppress(ProcessLookupError):
                 child.process.send_signal(signal.SIGKILL)
+
+
+def check_ports(plan: Plan) -> None:
+    """Refuse a port that is taken, or wanted twice, before anything is started. Raises `ConfigError`."""
+    workers = len(plan.suites) * plan.workers if plan.http_port else 0
+    wanted = [("--port", plan.port), ("--page-port", plan.page_port or 0), *(("--http-port", plan.http_port + number) for number in range(workers))]
+    chosen: dict[int, str] = {}
+    for option, port in wanted:
+        if not port:
+            continue
+        if port in chosen:
+            raise ConfigError(f"{option} {port}: the port of {chosen[port]}, too; choose another port")
+        if port > PORT_MAX:
+            raise ConfigError(f"{option}: {workers} workers count up to port {port}, and {PORT_MAX} is the highest; choose a lower one")
+        if not port_is_free("127.0.0.1", port):
+            raise ConfigError(f"{option} {port}: another program listens there; choose another port, or end that program")
+        chosen[port] = option
 
 
 def parse_line(child: str, raw: bytes) -> LogLine:

@@ -3,6 +3,7 @@
 import difflib
 import json
 import re
+import shlex
 import types
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
@@ -12,8 +13,10 @@ from typing import Any, Final, Union, get_args, get_origin
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.json_documents import read_text
-from touchstone.scorers.selftest.settings import HttpSystem, KafkaSystem, PythonSystem, SelftestSettings, SystemSettings
+from touchstone.scorers.installing import install_extras
+from touchstone.scorers.json_documents import read_bounded, read_text
+from touchstone.scorers.selftest.settings import Scenario, SelftestSettings
+from touchstone.scorers.selftest.system_settings import COMPLETE, CommandSystem, HttpSystem, KafkaSystem, PythonSystem, RequestSystem, SystemSettings
 from touchstone.scorers.settings import bare_type
 
 DEFAULT_PATH: Final = Path("config/selftest.yaml")
@@ -22,7 +25,11 @@ NODES_MAX: Final = 10_000
 CHARS_MAX: Final = 262_144
 _DEPTH_MAX: Final = 20
 _DEEP: Final = re.compile(r"[\[{](?:\s*[\[{]){20}")
-_ADAPTERS: Final = {"http": HttpSystem, "python": PythonSystem, "kafka": KafkaSystem}
+_ADAPTERS: Final = {"http": HttpSystem, "request": RequestSystem, "command": CommandSystem, "python": PythonSystem, "kafka": KafkaSystem}
+#: What `--system` takes.
+SYSTEMS: Final = "an http(s) URL, command:PROGRAM ARGUMENTS, python:module:function or kafka:REQUEST_TOPIC,REPLY_TOPIC"
+REQUESTS_BYTES_MAX: Final = 16 * 1024 * 1024
+REQUESTS_MAX: Final = 1_000
 
 Path_ = tuple[str, ...]
 
@@ -50,10 +57,51 @@ def parse(text: str, name: str) -> SelftestSettings:
         raise ConfigError("; ".join(_described(error, lines, name))) from None
 
 
-def system_of(text: str) -> Any:
-    """The adapter that `--system` names: an http(s) URL, `python:module:function`, or `kafka:REQUEST_TOPIC,REPLY_TOPIC`. Raises `ConfigError`."""
-    document: dict[str, str]
-    if text.startswith(("http://", "https://")):
+def read_requests(path: Path) -> list[Scenario]:
+    """The fixed requests of a file, one JSON object a line. Raises `ConfigError` that names the line and the key, never a value."""
+    data = read_bounded(path, REQUESTS_BYTES_MAX, remedy="check --requests", too_large="give fewer requests")
+    found = []
+    for number, line in enumerate(data.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            document = json.loads(line)
+        except (ValueError, RecursionError):
+            raise ConfigError(f'{path}, line {number}: no JSON; write one request a line: {{"prompt": "…"}}') from None
+        if not isinstance(document, dict) or "prompt" not in document:
+            raise ConfigError(f'{path}, line {number}: no request; write {{"prompt": "…"}}')
+        known = {"id": f"request-{number}", "description": "A fixed request", "expected_status": COMPLETE, "requires_reply": bool(document.get("reply_flow"))}
+        try:
+            found.append(Scenario.model_validate_json(json.dumps(known | document)))
+        except ValidationError as error:
+            mistakes = [(item, tuple(map(str, item["loc"]))) for item in _errors(error)]
+            told = (f"{'.'.join(loc)}: {_mistake(item, ('scenarios', '0', *loc))}" for item, loc in mistakes)
+            raise ConfigError(f"{path}, line {number}: {'; '.join(told)}") from None
+        if len(found) > REQUESTS_MAX:
+            raise ConfigError(f"{path}: more than {REQUESTS_MAX} requests; split the file")
+    if not found:
+        raise ConfigError(f'{path}: holds no request; write one a line: {{"prompt": "…"}}')
+    return found
+
+
+def system_of(text: str, answer: str | None = None, body: str | None = None) -> Any:
+    """The system that `--system` names (`SYSTEMS`). With `answer` or `body` a URL gets one request a turn. Raises `ConfigError`."""
+    document: dict[str, Any]
+    templated = {"answer": answer} if answer is not None else {}
+    if text.startswith(("http://", "https://")) and (answer is not None or body is not None):
+        document = {"adapter": "request", "url": text, **templated, **({"body": _json_of(body)} if body is not None else {})}
+    elif text.startswith("command:"):
+        try:
+            document = {"adapter": "command", "command": shlex.split(text.removeprefix("command:")), **templated}
+        except ValueError:
+            raise ConfigError("--system command: a quotation mark is not closed") from None
+        if not document["command"]:
+            raise ConfigError("--system command: names no program; write command:PROGRAM ARGUMENTS")
+        if body is not None:
+            raise ConfigError("--body: belongs to an http(s) URL; set `input` of a command in the file")
+    elif answer is not None or body is not None:
+        raise ConfigError("--answer and --body belong to an http(s) URL; this system has a form of its own")
+    elif text.startswith(("http://", "https://")):
         document = {"adapter": "http", "url": text}
     elif text.startswith("python:"):
         document = {"adapter": "python", "function": text.removeprefix("python:")}
@@ -63,11 +111,18 @@ def system_of(text: str) -> Any:
             raise ConfigError("--system kafka: give two topics: kafka:selftest.requests,selftest.replies")
         document = {"adapter": "kafka", "request_topic": topics[0], "reply_topic": topics[1]}
     else:
-        raise ConfigError("--system: give an http(s) URL, python:module:function, or kafka:REQUEST_TOPIC,REPLY_TOPIC")
+        raise ConfigError(f"--system: give {SYSTEMS}")
     try:
         return TypeAdapter(SystemSettings).validate_python(document)
     except ValidationError as error:
-        raise ConfigError("; ".join(f"--system: {'.'.join(map(str, item['loc'][1:]))}: {_mistake(item, item['loc'])}" for item in _errors(error))) from None
+        raise ConfigError("; ".join(": ".join(("--system", *map(str, item["loc"][1:]), _mistake(item, item["loc"]))) for item in _errors(error))) from None
+
+
+def _json_of(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ConfigError('--body: no JSON; write the request\'s body with its places: \'{"question": "{{prompt}}"}\'') from None
 
 
 def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
@@ -79,7 +134,7 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
     try:
         import yaml
     except ModuleNotFoundError:
-        raise ConfigError("the self-test needs PyYAML; install touchstone-stream[judge]") from None
+        raise ConfigError(f"the self-test needs PyYAML; {install_extras('judge')}") from None
     try:
         depth = 0
         for number, event in enumerate(yaml.parse(text, Loader=yaml.SafeLoader)):
@@ -158,15 +213,15 @@ def _mistake(item: Mapping[str, Any], loc: Path_) -> str:
     if kind == "missing":
         return "is missing; add it"
     if kind == "union_tag_not_found":
-        return "names no adapter; add adapter: http, python or kafka"
+        return f"names no adapter; add adapter: {', '.join(_ADAPTERS)}"
     if kind == "union_tag_invalid":
-        return "adapter is none of http, python, kafka"
+        return f"adapter is none of {', '.join(_ADAPTERS)}"
     if kind == "string_pattern_mismatch" and loc[-1:] and loc[-1].endswith("_topic"):
         return "is no topic of a self-test; one is called selftest, or has it as a part: selftest.requests, team.selftest.replies"
     if kind == "string_pattern_mismatch" and loc[-1:] == ("function",):
         return "is no function; write package.module:function"
     if kind == "string_pattern_mismatch" and loc[-1:] == ("url",):
-        return "is no address; write http(s)://host[:port][/path], without query or fragment"
+        return f"is no address; write http(s)://host[:port][/path], without blanks{'' if 'request' in loc else ', query'} or fragment"
     text = str(item["msg"]).removeprefix("Value error, ")
     return text[:1].lower() + text[1:]
 

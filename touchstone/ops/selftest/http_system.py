@@ -9,13 +9,18 @@ from urllib.parse import quote, urlsplit
 
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.http.client import HttpClient
-from touchstone.scorers.http.responses import HttpError
-from touchstone.scorers.selftest.settings import AWAITING, HttpSystem
+from touchstone.scorers.http.responses import ConnectError, HttpError
 from touchstone.scorers.selftest.system import Outcome, SystemFault, Task, outcome_of, task_id_of
+from touchstone.scorers.selftest.system_settings import HttpSystem
 
 BODY_BYTES_MAX: Final = 8 * 1024 * 1024
 #: Errors in a row while asking for a task's state that are tolerated: a server may restart meanwhile.
 _LOST_MAX: Final = 3
+
+
+def fault_of(error: HttpError) -> SystemFault:
+    """The fault of a connection: it was not made, or it ended before the answer did."""
+    return SystemFault("unreachable" if isinstance(error, ConnectError) else "broken", type(error).__name__)
 
 
 class HttpEndpoint:
@@ -93,7 +98,7 @@ class HttpEndpoint:
     async def _ended(self, task_id: str, before: Outcome | None = None, until: float = 0.0) -> Outcome:
         """The final outcome of a task.
 
-        Trap: right after a reply a server may still return the state from before it. The same question in the same words counts as that state; if
+        Trap: right after a reply a server may still return the state from before it. The same answer in the same words counts as that state; if
         nothing else arrives until shortly before the limit, it is the answer.
         """
         lost = 0
@@ -104,11 +109,10 @@ class HttpEndpoint:
                 lost = 0
             except SystemFault as fault:
                 lost += 1
-                if fault.code not in {"unreachable", "refused"} or fault.detail.startswith("HTTP 4") or lost > _LOST_MAX:
+                if fault.code not in {"unreachable", "broken", "refused"} or fault.detail.startswith("HTTP 4") or lost > _LOST_MAX:
                     raise
             else:
-                is_old = before is not None and outcome.status == AWAITING and outcome.output == before.output
-                if outcome.is_final and (not is_old or asyncio.get_running_loop().time() + 2 * self._settings.poll_interval_seconds >= until):
+                if outcome.is_final and (outcome != before or asyncio.get_running_loop().time() + 2 * self._settings.poll_interval_seconds >= until):
                     return outcome
             await asyncio.sleep(self._settings.poll_interval_seconds)
 
@@ -124,7 +128,7 @@ class HttpEndpoint:
         try:
             response = await self._client.send(method, path, body, headers)
         except HttpError as error:
-            raise SystemFault("unreachable", type(error).__name__) from None
+            raise fault_of(error) from None
         if response.body is None:
             raise SystemFault("too_large", f"an answer of more than {BODY_BYTES_MAX} bytes")
         if response.status >= 300:

@@ -7,8 +7,8 @@ from typing import Any
 import orjson
 
 from touchstone.schemas.settings.house import KafkaSettings
-from touchstone.scorers.selftest.settings import KafkaSystem
 from touchstone.scorers.selftest.system import OUTPUT_CHARS_MAX, Outcome, SystemFault, Task, outcome_of
+from touchstone.scorers.selftest.system_settings import KafkaSystem
 from touchstone.streams.topics.request_reply import RequestReply, Undelivered
 
 #: Room for UTF-8 and JSON's escapes, so that an allowed output is never refused for its size in bytes.

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.selftest.settings import COMPLETE, PythonSystem
 from touchstone.scorers.selftest.system import OUTPUT_CHARS_MAX, Outcome, SystemFault, Task, outcome_of
+from touchstone.scorers.selftest.system_settings import COMPLETE, PythonSystem
 
 
 class PythonFunction:
@@ -27,6 +27,7 @@ class PythonFunction:
         self.name = f"python:{settings.function}"
         self._function = _imported(settings.function)
         self._loop: _LoopThread | None = None
+        self._loops: list[_LoopThread] = []
 
     async def open(self) -> None:
         """Nothing to connect beforehand."""
@@ -40,9 +41,9 @@ class PythonFunction:
         return await self._call(task, task.document(task_id=before.task_id, reply=text), timeout_s)
 
     async def close(self) -> None:
-        """Stop the thread of coroutines, if there is one; a hanging call is abandoned."""
-        if self._loop is not None:
-            self._loop.stop()
+        """Stop the threads of coroutines; a hanging call is abandoned."""
+        for loop in self._loops:
+            loop.stop()
 
     async def _call(self, task: Task, document: dict[str, Any], timeout_s: float) -> Outcome:
         """One call. Trap: a function's own TimeoutError is its failure, not our limit."""
@@ -51,8 +52,7 @@ class PythonFunction:
                 answer = await self._called(document)
         except TimeoutError:
             if limit.expired():
-                await self.close()
-                self._loop = None  # it may hang: the next call gets another
+                self._loop = None  # it may hang: the next call gets another, and calls that run beside it go on
                 raise SystemFault("timeout") from None
             raise SystemFault("failed", "TimeoutError") from None
         except Exception as error:  # noqa: BLE001  # whatever the system under test raises is its failure
@@ -76,7 +76,9 @@ class PythonFunction:
                 return answer
         else:
             answer = self._function(document)
-        self._loop = self._loop or _LoopThread()
+        if self._loop is None:
+            self._loop = _LoopThread()
+            self._loops.append(self._loop)
         return await self._loop.call(answer)
 
 

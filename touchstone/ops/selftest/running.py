@@ -1,10 +1,10 @@
 """Prepares and carries out a run: models, system under test, and report files."""
 
 import asyncio
-import json
 import os
 import signal
 import threading
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -13,24 +13,28 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from touchstone.ops.reports.files import check_directory, write_whole
+from touchstone.ops.selftest.config_file import SYSTEMS
+from touchstone.ops.selftest.earlier_requests import Replay, fixed_request
 from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport
 from touchstone.schemas.settings.house import KafkaSettings, Section
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.json_documents import read_bounded
 from touchstone.scorers.judges.ask.judge import Judge, Prompt
 from touchstone.scorers.judges.ask.prompt import load_prompt
 from touchstone.scorers.judges.settings import PREFIX, JudgeSettings, resolver
 from touchstone.scorers.selftest.batch import report_of
 from touchstone.scorers.selftest.generator import Generator, NoRequest, Request
-from touchstone.scorers.selftest.layout import markdown
+from touchstone.scorers.selftest.layout import markdown, view
 from touchstone.scorers.selftest.run import Metered, Selftest
 from touchstone.scorers.selftest.safety import danger
-from touchstone.scorers.selftest.settings import Asked, HttpSystem, KafkaSystem, Scenario, SelftestSettings
+from touchstone.scorers.selftest.settings import Asked, Scenario, SelftestSettings
 from touchstone.scorers.selftest.system import Names, SystemUnderTest
+from touchstone.scorers.selftest.system_settings import CommandSystem, HttpSystem, KafkaSystem, RequestSystem
 
 PACKAGE: Final = "touchstone.scorers.selftest"
-REPLAY_BYTES_MAX: Final = 64 * 1024 * 1024
 CLOSE_TIMEOUT_S: Final = 5.0
+#: The report is written after each of the first cases, and later at this interval: each time it is written as a whole.
+WRITTEN_EACH_MAX: Final = 200
+WRITE_EVERY_S: Final = 5.0
 OpenJudge = Callable[[JudgeSettings], Judge]
 
 
@@ -38,17 +42,6 @@ class _JudgeSection(Section):
     """The connection to the models, from the environment alone."""
 
     judge: JudgeSettings = field(default_factory=JudgeSettings)
-
-
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """An earlier run: its settings, and its requests by scenario. `left_out`: scenarios of which it has no request."""
-
-    run_id: str
-    seed: int
-    settings: SelftestSettings
-    requests: dict[str, Request]
-    left_out: tuple[str, ...]
 
 
 @dataclass(slots=True)
@@ -61,6 +54,7 @@ class Plan:
     output: Path
     replay: Replay | None = None
     sends_seed: bool = False
+    junit: Path | None = None
     names: Names = field(default_factory=Names.new)
     signalled: int | None = None
 
@@ -79,6 +73,8 @@ class Plan:
         judge_settings(self.settings.judge)
         for path in (self.json_path, self.markdown_path):
             check_directory(path.parent, "--output")
+        if self.junit is not None:
+            check_directory(self.junit.parent, "--junit")
 
 
 def judge_settings(asked: Asked, seed: int | None = None, run_budget: Path | None = None) -> JudgeSettings:
@@ -103,7 +99,7 @@ def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], Kafka
     """The adapter that the settings name. `kafka` gives the cluster's settings when needed. Raises `ConfigError`."""
     wanted = settings.system
     if wanted is None:
-        raise ConfigError("no system under test: give --system URL, python:module:function or kafka:REQUEST_TOPIC,REPLY_TOPIC, or set `system` in the file")
+        raise ConfigError(f"no system under test: give --system {SYSTEMS}, or set `system` in the file")
     if isinstance(wanted, HttpSystem):
         from touchstone.ops.selftest.http_system import HttpEndpoint
 
@@ -112,28 +108,23 @@ def open_system(settings: SelftestSettings, kafka: Callable[[KafkaSystem], Kafka
         from touchstone.ops.selftest.kafka_system import KafkaTopics
 
         return KafkaTopics(wanted, kafka(wanted))
+    if isinstance(wanted, RequestSystem):
+        from touchstone.ops.selftest.request_system import HttpRequest
+
+        return HttpRequest(wanted)
+    if isinstance(wanted, CommandSystem):
+        from touchstone.ops.selftest.command_system import Command
+
+        return Command(wanted)
     from touchstone.ops.selftest.python_system import PythonFunction
 
     return PythonFunction(wanted)
 
 
-def read_replay(path: Path) -> Replay:
-    """An earlier run from its JSON report. Raises `ConfigError`."""
-    data = read_bounded(path, REPLAY_BYTES_MAX, remedy="check --replay", too_large="this is no self-test report")
-    try:
-        document: Any = json.loads(data)
-        settings = SelftestSettings.model_validate_json(json.dumps(dict(document["config"].items())))
-        cases = {str(case["id"]): Request(str(case["prompt"]), str(case.get("hints") or "")) for case in document["cases"] if case.get("prompt")}
-        left_out = tuple(scenario.id for scenario in settings.scenarios if scenario.id not in cases)
-        return Replay(str(document["run_id"]), int(document.get("seed") or 0), settings, cases, left_out)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # ValidationError is a ValueError
-        raise ConfigError(f"{path}: no report that can be replayed; give a reports/selftest/<run_id>.json of touchstone selftest") from None
-
-
 async def carry_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudge, on_case: Callable[[SelftestCase], None]) -> SelftestReport:
     """Run the plan and write both reports; after Ctrl-C or SIGTERM, for the cases run so far (`plan.signalled`). Raises `ConfigError`.
 
-    The JSON is replaced after every case, so a complete one exists whatever ends the process.
+    The JSON is replaced after every case (of a long run: every few seconds), so a complete one exists whatever ends the process.
     """
     with TemporaryDirectory(prefix="touchstone-selftest-") as directory:
         return await _carried_out(plan, system, open_judge, on_case, Path(directory) / "budget.db")
@@ -157,8 +148,13 @@ async def _carried_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudg
             stopped=stopped,
         )
 
+    written = time.monotonic()
+
     def noted(case: SelftestCase) -> None:
-        write_whole(plan.json_path, as_json(report()))
+        nonlocal written
+        if len(run.done) <= WRITTEN_EACH_MAX or time.monotonic() - written > WRITE_EVERY_S:
+            write_whole(plan.json_path, as_json(report()))
+            written = time.monotonic()
         on_case(case)
 
     async def work() -> None:
@@ -175,6 +171,10 @@ async def _carried_out(plan: Plan, system: SystemUnderTest, open_judge: OpenJudg
     whole = report("stopped by a signal" if plan.signalled is not None else None)
     write_whole(plan.json_path, as_json(whole))
     write_whole(plan.markdown_path, "".join(markdown(whole)))
+    if plan.junit is not None:
+        from touchstone.ops.reports.junit import junit_pieces
+
+        write_whole(plan.junit, "".join(junit_pieces(view(whole))))
     return whole
 
 
@@ -186,26 +186,28 @@ def as_json(report: SelftestReport) -> str:
 def _models(plan: Plan, open_judge: OpenJudge, rubric: Prompt, run_budget: Path) -> tuple[Metered, Metered | None, list[Prompt]]:
     """The judge, the generator where one is needed, and the prompts of both."""
     judge = Metered(open_judge(judge_settings(plan.settings.judge, None, run_budget)))
-    if plan.replay is not None:
+    if plan.replay is not None or all(scenario.prompt is not None for scenario in plan.scenarios):
         return judge, None, [rubric]
     generator = Metered(open_judge(judge_settings(plan.settings.generator, plan.seed if plan.sends_seed else None, run_budget)))
     return judge, generator, [load_prompt(PACKAGE, "generator"), rubric]
 
 
 def _requests(plan: Plan, model: Metered | None, prompts: Sequence[Prompt]) -> Callable[[Scenario], Awaitable[Request]]:
-    """How a scenario gets its request: from a generator, or from the earlier run, whose requests are screened again."""
-    if model is not None:
-        return Generator(model, prompts[0], attempts_max=plan.settings.generator.attempts_max, seed=plan.seed).write
-    assert plan.replay is not None
-    replay = plan.replay
+    """How a scenario gets its request: from the file, from a generator, or from the earlier run, whose written requests are screened again."""
+    generator = None if model is None else Generator(model, prompts[0], attempts_max=plan.settings.generator.attempts_max, seed=plan.seed)
+    replayed = {} if plan.replay is None else plan.replay.requests
 
-    async def again(scenario: Scenario) -> Request:
-        request = replay.requests[scenario.id]
-        if (rule := danger(request.prompt)) is not None:
+    async def request(scenario: Scenario) -> Request:
+        if (fixed := fixed_request(scenario)) is not None:
+            return fixed
+        if generator is not None:
+            return await generator.write(scenario)
+        again = replayed[scenario.id]
+        if (rule := danger(again.prompt)) is not None:
             raise NoRequest("generator_unsafe", (f"unsafe: {rule}",))
-        return request
+        return again
 
-    return again
+    return request
 
 
 async def _stoppable(plan: Plan, work: Any) -> None:

@@ -21,6 +21,7 @@ def of_account(account: AccountKey) -> list[ColumnElement[bool]]:
         pages.c.suite == account.suite,
         pages.c.suite_version == account.suite_version,
         pages.c.topic == account.topic,
+        pages.c.topic_id == account.topic_id,
         pages.c.partition == account.partition,
     ]
 
@@ -74,6 +75,7 @@ def read_account(connection: Connection, account: AccountKey) -> Account:
             table.c.suite == account.suite,
             table.c.suite_version == account.suite_version,
             table.c.source_topic == account.topic,
+            table.c.source_topic_id == account.topic_id,
             table.c.source_partition == account.partition,
         )
         for table in (results, repeats)

@@ -13,10 +13,12 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from touchstone.ops.store.migration import migrate
 from touchstone.ops.store.schema import SCHEMA_VERSION, metadata, schema_version
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable
+from touchstone.scorers.installing import install_extras
+from touchstone.streams.account.store_port import StoreAway, StoreRefused, StoreUnavailable
 
 BUSY_TIMEOUT_S = 10
-CONNECT_TIMEOUT_S = 10
+#: A server that is gone without a word is noticed within half a minute, and not after the system's two hours.
+POSTGRES_OPTIONS = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 4, "tcp_user_timeout": 30_000}
 #: Any fixed number: names the lock under which PostgreSQL's tables are made and changed.
 _SCHEMA_LOCK = 7_263_114
 _NEWEST = select(func.max(schema_version.c.version))
@@ -34,8 +36,15 @@ _REASONS = (
     "no password supplied",
     "too many clients",
     "starting up",
+    # One end speaks TLS and the other does not; `sslmode` in the URL decides.
+    "server does not support SSL",
+    "invalid response to SSL negotiation",
+    "no encryption",
     "does not exist",
+    "not currently accepting connections",
 )
+#: Those of them that pass when the server is there again.
+_PASSING = frozenset({"Connection refused", "No route to host", "Network is unreachable", "timeout expired", "too many clients", "starting up", _REASONS[-1]})
 
 
 def parse(url: str) -> URL:
@@ -78,11 +87,11 @@ def open_engine(url: str) -> Engine:
 
 def _open_postgres(url: URL) -> Engine:
     """PostgreSQL through psycopg. `pool_pre_ping` finds a connection that the server has dropped while it was idle."""
-    arguments: dict[str, Any] = {} if "connect_timeout" in url.query else {"connect_timeout": CONNECT_TIMEOUT_S}
+    arguments: dict[str, Any] = {name: value for name, value in POSTGRES_OPTIONS.items() if name not in url.query}
     try:
         return create_engine(url, hide_parameters=True, pool_pre_ping=True, pool_size=4, max_overflow=4, connect_args=arguments)
     except (ImportError, NoSuchModuleError):
-        raise ConfigError("store.url: PostgreSQL needs psycopg; install touchstone-stream[postgres]") from None
+        raise ConfigError(f"store.url: PostgreSQL needs psycopg; {install_extras('postgres')}") from None
 
 
 def _open_sqlite(url: URL) -> Engine:
@@ -165,8 +174,8 @@ def integrity(engine: Engine) -> None:
 def prepare(engine: Engine, *, create: bool) -> None:
     """Make the tables if there are none (`create`), check their version, and bring those of an older version up to date.
 
-    Raises `StoreRefused` for a store that is missing, of another program or newer than this program; `ConfigError` if it cannot
-    be reached or opened.
+    Raises `StoreRefused` for a store that is missing, of another program or newer than this program; `StoreAway` if its server does
+    not answer now; `ConfigError` if it cannot be opened.
     """
     where = shown(engine.url.render_as_string(hide_password=False))
     _check_file(engine, create)
@@ -175,7 +184,9 @@ def prepare(engine: Engine, *, create: bool) -> None:
         if version is not None and version < SCHEMA_VERSION:
             version = _migrate(engine)
     except DBAPIError as error:
-        raise ConfigError(f"the store {where} cannot be opened: {_reason(engine, error)}; check store.url (--store, TOUCHSTONE_STORE_URL)") from None
+        reason = _reason(engine, error)
+        kind = StoreAway if reason in _PASSING else ConfigError
+        raise kind(f"the store {where} cannot be opened: {reason}; check store.url (--store, TOUCHSTONE_STORE_URL)") from None
     except (SQLAlchemyError, TypeError, ValueError) as error:  # the last two: a driver's, for a value in the URL
         raise ConfigError(f"the store {where} cannot be opened ({type(error).__name__}); check store.url (--store, TOUCHSTONE_STORE_URL)") from None
     if version is None or version > SCHEMA_VERSION:

@@ -1,12 +1,13 @@
 """Turns a result store of an older version into one of this version, in the transaction of the caller: all of it or nothing."""
 
 import json
+from collections.abc import Mapping
 from typing import Any, Final
 
-from sqlalchemy import Connection, MetaData, Table, select, text, update
+from sqlalchemy import Connection, MetaData, Table, literal, select, text, update
 
 from touchstone.ops.store.rows import from_micros
-from touchstone.ops.store.schema import SCHEMA_VERSION, results, schema_version
+from touchstone.ops.store.schema import SCHEMA_VERSION, contradictions, pages, positions, repeats, results, schema_version
 from touchstone.ops.store.writes import insert_results
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.streams.account.projection import Unreadable, content_of
@@ -20,7 +21,38 @@ def migrate(connection: Connection, version: int) -> None:
     """Bring the tables from `version` to `SCHEMA_VERSION`."""
     if version == 1:
         _keep_whole_documents(connection)
+    if version < 3:
+        _know_topics(connection, version)
     connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
+
+
+def _know_topics(connection: Connection, version: int) -> None:
+    """Before version 3, no row named the id of its topic, nor the checksum of its event."""
+    if version == 2:
+        _add(connection, results, "source_topic_id VARCHAR(512) NOT NULL DEFAULT ''", "checksum BIGINT NOT NULL DEFAULT 0")
+    _add(connection, positions, "topic_id VARCHAR(512) NOT NULL DEFAULT ''")
+    contradictions.create(connection, checkfirst=True)
+    # The id is part of these tables' keys, which SQLite cannot change.
+    _made_anew(connection, repeats, {"source_topic_id": "", "checksum": 0})
+    _made_anew(connection, pages, {"topic_id": ""})
+
+
+def _add(connection: Connection, table: Table, *columns: str) -> None:
+    for column in columns:
+        connection.execute(text(f"ALTER TABLE {table.name} ADD COLUMN {column}"))
+
+
+def _made_anew(connection: Connection, table: Table, added: Mapping[str, str | int]) -> None:
+    """Move a table's rows into one with further columns. `added`: column → its value in every row."""
+    for index in table.indexes:
+        index.drop(connection)
+    former = f"{table.name}_2"
+    connection.execute(text(f"ALTER TABLE {table.name} RENAME TO {former}"))
+    table.create(connection)
+    old = Table(former, MetaData(), autoload_with=connection)
+    names = [column.name for column in table.columns]
+    connection.execute(table.insert().from_select(names, select(*(literal(added[name]) if name in added else old.c[name] for name in names))))
+    old.drop(connection)
 
 
 def _keep_whole_documents(connection: Connection) -> None:
@@ -39,7 +71,8 @@ def _keep_whole_documents(connection: Connection) -> None:
 
 
 def _migrated(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of version 1 as one of version 2. A damaged row keeps its columns: reports name it, as before."""
+    """A row of version 1 as one of this version. A damaged row keeps its columns: reports name it, as before."""
+    row |= {"source_topic_id": "", "checksum": 0}
     kept = {column.name: row[column.name] for column in results.columns}
     try:
         result = _result_of(row)

@@ -175,7 +175,7 @@ class StoredEntries:
     def __iter__(self) -> Iterator[ScoreResult]:
         """The result events, as they were. Raises `ConfigError` for a damaged one."""
         query = select(results).where(*conditions(self._chosen))
-        query = query.order_by(results.c.source_topic, results.c.source_partition, results.c.source_offset)
+        query = query.order_by(results.c.source_topic, results.c.source_topic_id, results.c.source_partition, results.c.source_offset)
         query = query.execution_options(yield_per=_ROWS_PER_FETCH)
         with nullcontext(self._held) if self._held is not None else reading(self._store.engine) as connection, translated():
             for row in connection.execute(query):

@@ -2,17 +2,20 @@
 
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, Engine, bindparam, select
+from sqlalchemy import Connection, Engine, bindparam, func, select
 from sqlalchemy.exc import IntegrityError
 
 from touchstone.ops.store.accounts import add_outcomes, read_account
 from touchstone.ops.store.engine import open_engine, prepare, reading, shown, writing
 from touchstone.ops.store.rows import from_micros, state_of
-from touchstone.ops.store.schema import batches, pages, positions, results
+from touchstone.ops.store.schema import batches, contradictions, pages, positions, results, schema_version
 from touchstone.ops.store.writes import touch_batches, write_results
 from touchstone.streams.account.batch_reports import BatchState, Emitted, Summary, summarise
 from touchstone.streams.account.projection import AccountKey, Projection
 from touchstone.streams.account.store_port import Account, Applied, StoreRefused
+
+#: A version that no store has.
+_NO_VERSION = 0
 
 
 class ResultStore:
@@ -42,6 +45,12 @@ class ResultStore:
             query = select(positions.c.partition, positions.c.next_offset).where(positions.c.topic == topic)
             return {row.partition: row.next_offset for row in connection.execute(query)}
 
+    def topic_id(self, topic: str) -> str:
+        """The id of the topic that the positions belong to; empty if it is not known."""
+        with reading(self.engine) as connection:
+            known: str | None = connection.execute(select(func.max(positions.c.topic_id)).where(positions.c.topic == topic)).scalar()
+            return known or ""
+
     def forget_positions(self, topic: str) -> None:
         """Read the topic from its beginning next time; all else is kept."""
         with writing(self.engine) as connection:
@@ -63,13 +72,14 @@ class ResultStore:
         for partition, reached in sorted(projection.reached.items()):
             expected = projection.expected[partition]
             here = (positions.c.topic == projection.topic, positions.c.partition == partition)
+            values = {"next_offset": reached, **({"topic_id": projection.topic_id} if expected is None or projection.topic_id else {})}
             if expected is None:
                 try:
-                    connection.execute(positions.insert().values(topic=projection.topic, partition=partition, next_offset=reached))
+                    connection.execute(positions.insert().values(topic=projection.topic, partition=partition, **values))
                 except IntegrityError:
                     raise self._fenced(projection.topic, partition) from None
                 continue
-            moved = connection.execute(positions.update().where(*here, positions.c.next_offset == expected).values(next_offset=reached))
+            moved = connection.execute(positions.update().where(*here, positions.c.next_offset == expected).values(values))
             if moved.rowcount != 1:
                 raise self._fenced(projection.topic, partition)
 
@@ -80,6 +90,12 @@ class ResultStore:
             f"another projector writes to the store {where}: it moved the position of {topic} partition {partition}; "
             "stop one of the two, or give each its own --store"
         )
+
+    def check_writable(self) -> None:
+        """Write a row and delete it, in one transaction that the disk sees. An update to the value that is there would write nothing on SQLite."""
+        with writing(self.engine) as connection:
+            connection.execute(schema_version.insert().values(version=_NO_VERSION))
+            connection.execute(schema_version.delete().where(schema_version.c.version == _NO_VERSION))
 
     def due(self, now: float, limit: int) -> list[BatchState]:
         """Batches that may be due for a report, longest waiting first."""
@@ -120,10 +136,17 @@ class ResultStore:
 
     def accounts(self, suite: str, topic: str) -> list[AccountKey]:
         """Every account of the suite on this topic, in order."""
-        columns = (pages.c.suite, pages.c.suite_version, pages.c.topic, pages.c.partition)
+        columns = (pages.c.suite, pages.c.suite_version, pages.c.topic, pages.c.topic_id, pages.c.partition)
         with reading(self.engine) as connection:
             query = select(*columns).where(pages.c.suite == suite, pages.c.topic == topic).distinct().order_by(*columns)
             return [AccountKey(*row) for row in connection.execute(query)]
+
+    def contradictions(self, suite: str, topic: str) -> list[tuple[str, int, int]]:
+        """Offsets at which the suite's results name two different events: (topic id, partition, offset), in order."""
+        columns = (contradictions.c.topic_id, contradictions.c.partition, contradictions.c.offset)
+        with reading(self.engine) as connection:
+            query = select(*columns).where(contradictions.c.suite == suite, contradictions.c.topic == topic).order_by(*columns)
+            return [(row.topic_id, row.partition, row.offset) for row in connection.execute(query)]
 
     def account(self, key: AccountKey) -> Account:
         """One account, read in one transaction."""

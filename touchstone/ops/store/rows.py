@@ -20,7 +20,7 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + micros * _MICROSECOND
 
 
-_PLAIN = ("result_id", "event_id", "suite", "suite_version", "config_digest", "label", "batch_size", "scores", "document", "content")
+_PLAIN = ("result_id", "event_id", "suite", "suite_version", "config_digest", "label", "batch_size", "scores", "document", "content", "checksum")
 
 
 def columns_of(row: ResultRow) -> dict[str, Any]:
@@ -52,7 +52,7 @@ def batch_of(row: Any) -> BatchKey | None:
 
 def source_of(row: Any) -> Position:
     """The position that counts for a row of the results table."""
-    return Position(row.source_topic, row.source_partition, row.source_offset)
+    return Position(row.source_topic, row.source_topic_id, row.source_partition, row.source_offset)
 
 
 def state_of(row: Any) -> BatchState:

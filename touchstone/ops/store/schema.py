@@ -4,7 +4,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaD
 
 from touchstone.streams.account.projection import TEXT_CHARS_MAX
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 metadata = MetaData()
 _name = String(TEXT_CHARS_MAX)
@@ -13,7 +13,8 @@ _name = String(TEXT_CHARS_MAX)
 schema_version = Table("touchstone_schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False))
 
 #: One row per result id. `document` is the result event as it was on its topic; the other columns are for finding and counting results.
-#: `content` is the digest of what a report can show; `scored_at` counts microseconds since the epoch.
+#: `content` is the digest of what a report can show; `scored_at` counts microseconds since the epoch. `source_topic_id` is empty, and `checksum` 0,
+#: where an earlier version of this program has scored the event; the id also where the broker has none.
 results = Table(
     "touchstone_results",
     metadata,
@@ -28,8 +29,10 @@ results = Table(
     Column("batch_id", _name),
     Column("batch_size", BigInteger),
     Column("source_topic", _name, nullable=False),
+    Column("source_topic_id", _name, nullable=False),
     Column("source_partition", Integer, nullable=False),
     Column("source_offset", BigInteger, nullable=False),
+    Column("checksum", BigInteger, nullable=False),
     Column("scored_at", BigInteger, nullable=False),
     Column("scores", Text, nullable=False),
     Column("document", Text, nullable=False),
@@ -44,8 +47,10 @@ repeats = Table(
     metadata,
     Column("result_id", _name, primary_key=True),
     Column("source_topic", _name, primary_key=True),
+    Column("source_topic_id", _name, primary_key=True),
     Column("source_partition", Integer, primary_key=True, autoincrement=False),
     Column("source_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("checksum", BigInteger, nullable=False),
     Column("suite", _name, nullable=False),
     Column("suite_version", _name, nullable=False),
     Index("touchstone_repeats_source", "suite", "suite_version", "source_topic", "source_partition", "source_offset"),
@@ -58,18 +63,32 @@ pages = Table(
     Column("suite", _name, primary_key=True),
     Column("suite_version", _name, primary_key=True),
     Column("topic", _name, primary_key=True),
+    Column("topic_id", _name, primary_key=True),
     Column("partition", Integer, primary_key=True, autoincrement=False),
     Column("first", BigInteger, primary_key=True, autoincrement=False),
     Column("last", BigInteger, nullable=False),
     Column("intervals", Text, nullable=False),
 )
 
-#: Next offset of the results topic to read, moved in the transaction that wrote what was read.
+#: Offsets at which results name two different events: the topic was made anew, and its broker gives no ids, or the log was cut back.
+#: An empty `topic_id` may stand for another topic than the one that the later event is on.
+contradictions = Table(
+    "touchstone_contradictions",
+    metadata,
+    Column("suite", _name, primary_key=True),
+    Column("topic", _name, primary_key=True),
+    Column("topic_id", _name, primary_key=True),
+    Column("partition", Integer, primary_key=True, autoincrement=False),
+    Column("offset", BigInteger, primary_key=True, autoincrement=False),
+)
+
+#: Next offset of the results topic to read, moved in the transaction that wrote what was read. `topic_id`: of the topic that was read.
 positions = Table(
     "touchstone_positions",
     metadata,
     Column("topic", _name, primary_key=True),
     Column("partition", Integer, primary_key=True, autoincrement=False),
+    Column("topic_id", _name, nullable=False),
     Column("next_offset", BigInteger, nullable=False),
 )
 

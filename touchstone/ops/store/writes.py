@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from sqlalchemy import Connection, String, any_, bindparam, select
+from sqlalchemy import Connection, String, Table, any_, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from touchstone.ops.store.places import Claim, Places, is_same_event
 from touchstone.ops.store.rows import batch_of, columns_of, source_of
-from touchstone.ops.store.schema import batches, repeats, results
+from touchstone.ops.store.schema import batches, contradictions, repeats, results
 from touchstone.streams.account.projection import BatchKey, Position, ResultRow
 from touchstone.streams.account.store_port import Applied
 
 _LOOKUP_IDS_MAX = 500
+#: Columns of an event's place, and its checksum.
+_PLACE = ("source_topic", "source_topic_id", "source_partition", "source_offset", "checksum")
 
 
 @dataclass(slots=True)
@@ -19,6 +22,7 @@ class _Stored:
     """A result id as it is in the table, or will be after this transaction. `row`: the row to write as a whole."""
 
     source: Position
+    checksum: int
     content: str
     batch: BatchKey | None
     row: ResultRow | None = None
@@ -31,31 +35,36 @@ class _Writes:
     """The writes of one transaction."""
 
     known: dict[str, _Stored]
-    repeats: set[tuple[ResultRow, Position]] = field(default_factory=set)
+    places: Places
+    #: A row whose id is repeated, the position that is not in its row of the table, and that event's checksum.
+    repeats: set[tuple[ResultRow, Position, int]] = field(default_factory=set)
+    contradictions: set[tuple[str, Position]] = field(default_factory=set)
     changed: set[BatchKey] = field(default_factory=set)
     new: int = 0
     replaced: int = 0
     repeated: int = 0
     replays: int = 0
+    contradicted: int = 0
 
 
 def write_results(connection: Connection, rows: Sequence[ResultRow]) -> tuple[Applied, set[BatchKey]]:
     """Write results in topic order. Returns the counts, and the batches whose content changed.
 
     The lowest source position of a result id has the row, in whatever order they arrive; the others are repeats. The same
-    position again is a replay and changes nothing, not even the time of scoring.
+    position again is a replay and changes nothing, not even the time of scoring; unless it is another event's, which is counted and kept as a
+    contradiction.
     """
-    writes = _Writes(_lookup(connection, {row.result_id for row in rows}))
+    writes = _Writes(_lookup(connection, {row.result_id for row in rows}), Places.of(connection, rows))
     for row in rows:
         _decide(row, writes)
     _flush(connection, writes)
-    return Applied(writes.new, writes.replaced, writes.repeated, writes.replays), writes.changed
+    return Applied(writes.new, writes.replaced, writes.repeated, writes.replays, writes.contradicted), writes.changed
 
 
 def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Stored]:
     """The stored results among these ids."""
     known: dict[str, _Stored] = {}
-    names = ("result_id", "source_topic", "source_partition", "source_offset", "content")
+    names = ("result_id", *_PLACE, "content")
     grouped = ("report_id", "suite", "suite_version", "config_digest", "concern_id", "batch_id")
     query = select(*(results.c[name] for name in (*names, *grouped)))
     if connection.dialect.name == "postgresql":
@@ -66,27 +75,36 @@ def _lookup(connection: Connection, ids: set[str]) -> dict[str, _Stored]:
     ordered = sorted(ids)
     for index in range(0, len(ordered), _LOOKUP_IDS_MAX):
         for row in connection.execute(query, {"ids": ordered[index : index + _LOOKUP_IDS_MAX]}):
-            known[row.result_id] = _Stored(source_of(row), row.content, batch_of(row))
+            known[row.result_id] = _Stored(source_of(row), row.checksum, row.content, batch_of(row))
     return known
 
 
 def _decide(row: ResultRow, writes: _Writes) -> None:
     """Decide what to write for one result."""
+    beside = writes.places.beside(row)
+    is_replay, others = _compare(row, beside)
     known = writes.known.get(row.result_id)
+    if is_replay:
+        writes.replays += 1
+        return
+    if others:
+        writes.contradicted += 1
+        writes.contradictions |= {(row.suite, row.source._replace(topic_id=min(row.source.topic_id, other.topic_id))) for other in others}
+    writes.places.add(row)
     if known is None:
-        writes.known[row.result_id] = _Stored(row.source, row.content, row.batch, row, in_table=False)
+        writes.known[row.result_id] = _Stored(row.source, row.checksum, row.content, row.batch, row, in_table=False)
         writes.new += 1
         _mark(writes, row.batch)
-    elif row.source == known.source:
-        writes.replays += 1
+    elif row.source.may_be(known.source):
+        pass  # an id of its producer's, for another event at the same place: the first one stays
     elif row.source > known.source:
-        writes.repeats.add((row, row.source))
+        writes.repeats.add((row, row.source, row.checksum))
         writes.repeated += 1
     else:
-        writes.repeats.add((row, known.source))
+        writes.repeats.add((row, known.source, known.checksum))
         if row.content == known.content:
             # Only the position moves: no report may change because of a repeated event.
-            known.row = known.row and replace(known.row, source=row.source)
+            known.row = known.row and replace(known.row, source=row.source, checksum=row.checksum)
             known.moved = True
             writes.repeated += 1
         else:
@@ -94,7 +112,15 @@ def _decide(row: ResultRow, writes: _Writes) -> None:
             _mark(writes, row.batch)
             known.row, known.content, known.batch = row, row.content, row.batch
             writes.replaced += 1
-        known.source = row.source
+        known.source, known.checksum = row.source, row.checksum
+
+
+def _compare(row: ResultRow, beside: Sequence[Claim]) -> tuple[bool, list[Claim]]:
+    """Whether the row's event has this result already, and the claims of other events on its place."""
+    compared = [(claim, is_same_event(row, claim)) for claim in beside]
+    if any(is_same and claim.config_digest == row.config_digest for claim, is_same in compared):
+        return True, []
+    return False, [claim for claim, is_same in compared if is_same is False]
 
 
 def _mark(writes: _Writes, batch: BatchKey | None) -> None:
@@ -110,9 +136,9 @@ def _flush(connection: Connection, writes: _Writes) -> None:
     if rewritten:
         names = [name for name in rewritten[0] if name != "result_id"]
         _update_results(connection, names, rewritten)
-    names = ["source_topic", "source_partition", "source_offset"]
+    names = [*_PLACE]
     moved = [
-        {"result_id": result_id, **dict(zip(names, known.source, strict=True))}
+        {"result_id": result_id, **_place(known.source, known.checksum)}
         for result_id, known in writes.known.items()
         if known.moved and known.in_table and not known.row
     ]
@@ -122,14 +148,25 @@ def _flush(connection: Connection, writes: _Writes) -> None:
         rows = [
             {
                 "result_id": row.result_id,
-                **dict(zip(names, source, strict=True)),
+                **_place(source, checksum),
                 "suite": row.suite,
                 "suite_version": row.suite_version,
             }
-            for row, source in writes.repeats
+            for row, source, checksum in writes.repeats
         ]
-        dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        connection.execute(dialect.insert(repeats).on_conflict_do_nothing(), rows)
+        _insert_new(connection, repeats, rows)
+    if writes.contradictions:
+        _insert_new(connection, contradictions, [{"suite": suite, **position._asdict()} for suite, position in sorted(writes.contradictions)])
+
+
+def _place(source: Position, checksum: int) -> dict[str, object]:
+    return dict(zip(_PLACE, (*source, checksum), strict=True))
+
+
+def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
+    """Insert the rows whose keys are not in the table."""
+    dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+    connection.execute(dialect.insert(table).on_conflict_do_nothing(), rows)
 
 
 def insert_results(connection: Connection, rows: Sequence[dict[str, object]]) -> None:

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 from traceback import extract_tb
-from urllib.parse import urlsplit
 
 import structlog
 from starlette.datastructures import Headers, MutableHeaders
@@ -10,14 +9,13 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from touchstone.schemas.settings.house import ServeSettings
+from touchstone.scorers.http.host_names import is_own, own_names
 from touchstone.streams.telemetry.metric_list import Refusal
 from touchstone.streams.telemetry.serve_counts import ServeCounts
 
 log = structlog.get_logger("touchstone.serve")
 
 URL_CHARS_MAX = 8_192
-#: Names of loopback. Another name leads here only by DNS rebinding.
-OWN_NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
 
 
 class Guard:
@@ -26,7 +24,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: ServeSettings, counts: ServeCounts, policy: str) -> None:
         self._app = app
         self._counts = counts
-        self._names = frozenset(settings.allowed_hosts) or (OWN_NAMES if settings.is_loopback else None)
+        self._names = own_names(settings.allowed_hosts, is_loopback=settings.is_loopback)
         self._origins = frozenset(settings.cors_origins)
         self._headers = {
             "content-security-policy": policy,
@@ -73,18 +71,10 @@ class Guard:
             return "request", 414, f"the address is longer than {URL_CHARS_MAX:,} characters"
         headers = Headers(scope=scope)
         host = headers.get("host", "")
-        if self._names is not None and host_name(host) not in self._names:
+        if not is_own(host, self._names):
             return "host", 403, "not a name of this service; add it to serve.allowed_hosts"
         # Browsers let any page open a WebSocket to any server, so the origin is checked here.
         origin = headers.get("origin")
         if scope["type"] == "websocket" and origin is not None and origin not in self._origins and origin.partition("://")[2] != host:
             return "origin", 403, "not a page of this service; add its origin to serve.cors_origins"
         return None
-
-
-def host_name(host: str) -> str:
-    """The name in a Host header, without port and brackets, in lower case."""
-    try:
-        return (urlsplit(f"//{host}").hostname or "").lower()
-    except ValueError:
-        return ""

@@ -16,6 +16,7 @@ from touchstone.streams.subscription.events import Event, Outcomes
 MINUTE_MS = 60_000
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 CODES_SHOWN = 20
+CHANGES_SHOWN = 20
 #: Throughput is the mean over this time.
 RATE_S = 60
 _LABELS: tuple[str, ...] = get_args(Label)
@@ -30,6 +31,7 @@ class _Tally:
     values: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     codes: Counter[str] = field(default_factory=Counter)
     outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    scored_with: defaultdict[int, dict[tuple[str, str], int]] = field(default_factory=lambda: defaultdict(dict))
     last_ms: int = 0
     recent: int = 0
 
@@ -41,6 +43,8 @@ class _Tally:
         for name, value in event.values.items():
             self.values[name].append(value)
         self.codes.update(event.codes)
+        began = self.scored_with[event.at_ms // MINUTE_MS]
+        began[event.scored_with] = min(event.at_ms, began.get(event.scored_with, event.at_ms))
         self.last_ms = max(self.last_ms, event.at_ms)
         self.recent += event.at_ms >= now_ms - RATE_S * 1000
 
@@ -81,6 +85,7 @@ def _summary(suite: Suite, tally: _Tally, since_ms: int, now_ms: int) -> dict[st
             {"at": utc(minute * MINUTE_MS), **{label: tally.minutes[minute][label] for label in seen}}
             for minute in range(since_ms // MINUTE_MS, now_ms // MINUTE_MS + 1)  # with the minute that the period begins in: counts add up to the labels
         ],
+        "changes": _changes(tally),
         "values": [
             {**component, **_described(tally.values[component["name"]], suite.value_max)}
             for component in components(suite, tally.values)
@@ -90,6 +95,17 @@ def _summary(suite: Suite, tally: _Tally, since_ms: int, now_ms: int) -> dict[st
         "without_result": without,
         "dead_letters": sum(entry["count"] for entry in without if entry["outcome"] == "dead"),
     }
+
+
+def _changes(tally: _Tally) -> list[dict[str, Any]]:
+    """Where results of another version or configuration began, oldest first: it differs from those of the minute with results before."""
+    found: list[tuple[int, tuple[str, str]]] = []
+    before: Iterable[tuple[str, str]] = ()
+    for _, began in sorted(tally.scored_with.items()):
+        now = sorted((at_ms, scored_with) for scored_with, at_ms in began.items())
+        found += [one for one in (now if before else now[1:]) if one[1] not in before]
+        before = began
+    return [{"at": utc(at_ms), "suite_version": version, "config_digest": digest} for at_ms, (version, digest) in found[-CHANGES_SHOWN:]]
 
 
 def _described(values: Sequence[float], value_max: float) -> dict[str, Any]:

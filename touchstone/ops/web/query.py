@@ -9,7 +9,7 @@ from touchstone.ops.web.access import Grant
 from touchstone.schemas.result import Label
 from touchstone.streams.subscription.events import Filter
 from touchstone.streams.subscription.following import Wish
-from touchstone.streams.subscription.positions import read_positions
+from touchstone.streams.subscription.positions import read_positions, read_topic_ids
 
 NAME_CHARS_MAX = 256
 NAMES_MAX = 100
@@ -43,14 +43,14 @@ def read_wish(query: QueryParams, last_event_id: str | None, grant: Grant) -> Wi
     snapshot = number(query, "snapshot", default=0, least=0, most=LIMIT_MAX)
     if last_event_id:
         positions = read_positions(last_event_id)
-        return Wish(chosen, positions, snapshot, None if positions is not None else "unknown")
+        return Wish(chosen, positions, read_topic_ids(last_event_id), snapshot, None if positions is not None else "unknown")
     since = query.get("since")
     if not since:
-        return Wish(chosen, None, snapshot)
+        return Wish(chosen, snapshot=snapshot)
     positions = read_positions(since)
     if positions is None:
-        raise BadRequest("since: give the id of an event, such as r0.12-r1.7-p0.3")
-    return Wish(chosen, positions, snapshot)
+        raise BadRequest("since: give the id of an event, whole and as the stream wrote it")
+    return Wish(chosen, positions, read_topic_ids(since), snapshot)
 
 
 def number(query: QueryParams, name: str, *, default: int, least: int, most: int) -> int:

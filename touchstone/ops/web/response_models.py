@@ -153,6 +153,14 @@ class Count(Answer):
     count: int
 
 
+class Change(Answer):
+    """A suite began to score with another version or configuration: values before and after it measure different things."""
+
+    at: str
+    suite_version: str
+    config_digest: str
+
+
 class WithoutResult(Answer):
     """Events that ended without a result."""
 
@@ -180,6 +188,7 @@ class SuiteSummary(Answer):
     per_second: float
     last_result_at: str | None
     minutes: list[dict[str, str | int]]
+    changes: list[Change]
     values: list[Value]
     codes: list[Count]
     without_result: list[WithoutResult]

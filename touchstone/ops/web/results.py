@@ -85,7 +85,9 @@ def replay(document: Mapping[str, Any]) -> str | None:
     topic, partition, offset = (source.get(name) for name in ("topic", "partition", "offset"))
     if not all(isinstance(name, str) and _PLAIN.fullmatch(name) for name in (topic, suite)) or type(partition) is not int or type(offset) is not int:
         return None
-    return f'kcat -C -q -e -b "$KAFKA_BOOTSTRAP_SERVERS" -t {topic} -p {partition} -o {offset} -c 1 | touchstone score {suite} - --verbose'
+    topic_id = source.get("topic_id")
+    of = f"#{topic_id}" if isinstance(topic_id, str) and _PLAIN.fullmatch(topic_id) else ""
+    return f"touchstone score {suite} --from-topic '{topic}[{partition}]@{offset}{of}' --verbose"
 
 
 def batches(window: Window, chosen: Filter, limit: int) -> list[dict[str, Any]]:

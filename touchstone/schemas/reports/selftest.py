@@ -5,6 +5,7 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.reports.intervals import Interval
 
 
 class SelftestScores(Outbound):
@@ -63,7 +64,10 @@ class SelftestStep(Outbound):
 
 
 class SelftestCase(Outbound):
-    """One scenario. Output and status are those of the last step, scores those of the weakest one; a case passes where every step does."""
+    """One run of a scenario. `repeat`: its number among those of the same request, from 1.
+
+    Output and status are those of the last step, scores those of the weakest one; a case passes where every step does.
+    """
 
     model_config = ConfigDict(populate_by_name=True)
 
@@ -83,10 +87,31 @@ class SelftestCase(Outbound):
     failure: SelftestFailure | None
     findings: tuple[SelftestFinding, ...]
     steps: tuple[SelftestStep, ...]
+    repeat: int = 1
+
+
+class SelftestAgreement(Outbound):
+    """How far the repeats of one request agree.
+
+    `runs`: those with a verdict on the system. `agreement`: the share of pairs of them with the same verdict; null below two. `pass_rate_interval`:
+    Wilson's, 95 %. `mean_score` and its interval: of the runs that have a score.
+    """
+
+    id: str
+    runs: int
+    passed: int
+    agreement: float | None
+    pass_rate_interval: Interval | None
+    mean_score: float | None
+    mean_score_interval: Interval | None
 
 
 class SelftestSummary(Outbound):
-    """Counts of the cases that were run. `unjudged`: those among the failed without a verdict on the system. `planned`: cases that should have been run."""
+    """Counts of the cases that were run.
+
+    `unjudged`: those among the failed without a verdict on the system. `planned`: cases that should have been run. `pass_rate_interval`: 95 %; Wilson's,
+    and with repeats the bootstrap's over the scenarios, because repeats of a request resemble each other.
+    """
 
     total: int
     passed: int
@@ -94,10 +119,14 @@ class SelftestSummary(Outbound):
     pass_rate: float
     unjudged: int
     planned: int
+    pass_rate_interval: Interval | None = None
 
 
 class SelftestReport(Outbound):
-    """A whole run. `config`: the configuration it was made with, so that it can be replayed. `partial`: it ended before its last case; `stopped` says why."""
+    """A whole run. `config`: the configuration it was made with, so that it can be replayed.
+
+    `partial`: it ended before its last case; `stopped` says why. `agreement`: per scenario, where requests were repeated.
+    """
 
     run_id: str
     timestamp: str
@@ -114,3 +143,4 @@ class SelftestReport(Outbound):
     prompts: dict[str, str]
     cost_usd: float
     version: str
+    agreement: tuple[SelftestAgreement, ...] = ()

@@ -55,8 +55,17 @@ class KafkaSettings(Section):
     ssl_check_hostname: bool = True
     connect_timeout_s: Seconds = 10
     request_timeout_s: Seconds = 30
+    metadata_max_age_s: Annotated[float, Field(ge=0.5, le=300)] = Field(
+        5, description="how often each client asks for topics and partitions: new partitions are read after this time at the latest"
+    )
     probe_interval_s: Annotated[float, Field(ge=0.05, le=60)] = Field(3, description="how often a worker or projector asks the cluster whether it answers")
     probe_timeout_s: Seconds = Field(5, description="after this time without an answer, /readyz reports the cluster as down")
+    batch_bytes_max: Annotated[int, Field(ge=1_048_576, le=1_073_741_824)] = Field(
+        67_108_864, description="a compressed record batch that unpacks to more becomes a dead letter, whole"
+    )
+    batch_ratio_max: Annotated[int, Field(ge=10, le=1_000_000)] = Field(
+        200, description="the same for one that unpacks to more than so many times its size; up to 8 MiB are always unpacked"
+    )
     start_wait_s: Annotated[float, Field(ge=0, le=604_800)] = Field(
         0, description="how long a worker or projector waits for a broker at its start before it exits with code 3; 0: no limit"
     )
@@ -123,7 +132,9 @@ class WorkerSettings(Section):
     heartbeat_interval_s: Annotated[float, Field(ge=0.1, le=100)] = 3
     rebalance_timeout_s: Annotated[float, Field(ge=1, le=600)] = 20
     poll_interval_max_s: Seconds = Field(86_400, description="long, because back-pressure lasts as long as an outage; the watchdog notices a stuck worker")
-    auto_offset_reset: Literal["earliest", "latest"] = "earliest"
+    auto_offset_reset: Literal["earliest", "latest"] = Field(
+        "earliest", description="where a group begins on a topic at its first start; a partition that appears later is read from its beginning"
+    )
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("none", description="of result events")
     dead_limit: Literal["on", "off"] = Field("on", description="on: a flood of dead letters stops the worker; off: they are sent however many there are")
     dead_limit_share: Annotated[float, Field(gt=0, le=1)] = Field(0.5, description="a larger share of dead letters in the window is a flood …")
@@ -169,6 +180,9 @@ class HttpSettings(Section):
     host: str = "127.0.0.1"
     port: Port = Field(0, description="0: a free port, printed at start")
     token: SecretStr | None = Field(None, description="bearer token; required to bind anything but loopback")
+    allowed_hosts: tuple[str, ...] = Field(
+        (), description="names that requests may be addressed to, besides addresses; without them loopback takes its own names, others any"
+    )
 
     @field_validator("token")
     @classmethod
@@ -292,6 +306,13 @@ class FhirValidatorSettings(HttpSettings):
         return value.rstrip("/")
 
 
+class FilesSettings(Section):
+    """Bounds on one file of cases, however it is packed: a few kilobytes of gzip may hold millions of lines."""
+
+    records_max: Annotated[int, Field(ge=1, le=1_000_000_000)] = Field(1_000_000, description="records of one file, or lines; the rest is not read")
+    read_timeout_s: Seconds = Field(600, description="time to read one file, without the time in which its cases are scored; the rest is not read")
+
+
 class LogSettings(Section):
     """Logging to standard error."""
 
@@ -307,6 +328,7 @@ class Settings(Section):
     worker: WorkerSettings = WorkerSettings()
     projector: ProjectorSettings = ProjectorSettings()
     store: StoreSettings = StoreSettings()
+    files: FilesSettings = FilesSettings()
     http: HttpSettings = HttpSettings()
     serve: ServeSettings = ServeSettings()
     fhir_validator: FhirValidatorSettings = FhirValidatorSettings()

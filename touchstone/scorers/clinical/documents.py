@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from touchstone.schemas.result import Label
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.clinical.checks.code_tables import CodeTables
 from touchstone.scorers.clinical.checks.scores import Scores, has_critical, is_validated, score_report
@@ -36,14 +37,15 @@ class Validated:
     """The findings of one document.
 
     `format`: None if it was not recognised. `valid`: True if the document keeps every mandatory rule of its standard, whatever its score; None if
-    no rule was applied. `readable`: False if the document, or a part of it, could not be read.
+    no rule was applied. `label_max`: the best label that the findings allow, because means hide single faults: Fail if the document, or a part of it,
+    cannot be read, Warn if it is not valid or has a critical finding, `unscored` if nothing was validated.
     """
 
     format: ClinicalFormat | None
     report: Report
     scores: Scores
     valid: bool | None
-    readable: bool = True
+    label_max: Label
 
 
 class DocumentValidator:
@@ -83,7 +85,7 @@ class DocumentValidator:
             return _judged(form, report, ccda.is_valid, validated=ccda.was_validated(report))
         report = Report()
         report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
-        return Validated(form, report, score_report(report), None)
+        return Validated(form, report, score_report(report), None, "unscored")
 
 
 def _clamped(at: datetime) -> datetime:
@@ -92,21 +94,15 @@ def _clamped(at: datetime) -> datetime:
 
 
 def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], bool], *, validated: bool | None = None) -> Validated:
-    """The scores and the verdict of a report.
-
-    Because means hide single faults, an unreadable document is Fail, and an invalid one or one with a critical finding at best Warn. `validated`: True
-    if rules of the format fired; None if any rule counts as one.
-    """
+    """The scores and the verdict of a report. `validated`: True if rules of the format fired; None if any rule counts as one."""
     if validated is None:
         validated = is_validated(report)
     valid = conforms(report) if validated else None
-    scores = score_report(report, validated=validated)
-    readable = not any(code in _UNREAD and severity == "critical" for code, severity in report.counts())
-    if not readable:
-        scores = replace(scores, label="Fail")
-    elif scores.label == "Pass" and (valid is False or has_critical(report)):
-        scores = replace(scores, label="Warn")
-    return Validated(form, report, scores, valid, readable)
+    label_max: Label = "unscored" if not validated else "Warn" if valid is False or has_critical(report) else "Pass"
+    # A critical finding before any rule could fire: there was nothing to apply rules to.
+    if any(code in _UNREAD and severity == "critical" for code, severity in report.counts()) or (has_critical(report) and not is_validated(report)):
+        label_max = "Fail"
+    return Validated(form, report, score_report(report, validated=validated, label_max=label_max), valid, label_max)
 
 
 def _conforms(report: Report) -> bool:

@@ -1,7 +1,8 @@
 """Makes one entry per file from the results and problems of a run; a result from a topic is an entry of its own.
 
-A file of several traces has the means of their scores and the worst of their labels; the paths of its findings begin with the trace
-(`trace[2]/outputs.fhir/Patient.gender`, from 0). A loose document is shown as a document, not as the trace that it was scored as.
+A file of several traces has the means of their scores and the worst of their labels, which bounds the overall score. A trace that cannot be read has 0. The
+paths of its findings begin with the trace (`trace[2]/outputs.fhir/Patient.gender`, from 0). A loose document is shown as a document, not as the trace that
+it was scored as.
 """
 
 import re
@@ -13,6 +14,7 @@ from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat, Judge
 from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Problem, ScoreResult, Severity, Source, place_of
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.checks.scores import bound_finding, bounded_score, worst
 from touchstone.scorers.clinical.report import Report
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.trace_files import ONLY, UNRECOGNISED, trace_id_of
@@ -25,7 +27,6 @@ FINDING_COUNTS: Final = "finding_counts"
 CONSISTENCY: Final = "consistency"
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
-WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
 _OUTCOMES: Final[Mapping[str, Outcome]] = {"unreadable": "problem", "passed_over": "passed_over", "unknown": "unvalidated", "invalid": "unvalidated"}
 _NUMBERS: Final = re.compile(r"\d+")
 Entry = ScoreResult | Problem
@@ -143,7 +144,7 @@ def _of_problem(problem: Problem) -> JudgedFile:
     """The entry of a file that was not validated, with the reason."""
     assert isinstance(problem.source, FileRef)
     of_format = problem.kind == "passed_over" and problem.format is not None
-    check = str(problem.format) if of_format else "format" if problem.what in UNRECOGNISED else "file"
+    check = str(problem.format) if of_format else "format" if problem.what.startswith(UNRECOGNISED) else "file"
     return _unscored(problem.source.file, problem.format, _OUTCOMES[problem.kind], check, problem.what)
 
 
@@ -232,6 +233,7 @@ class _Merged:
         """Count one trace that could not be read."""
         prefix = self._at(problem.source)
         self._labels.add("Fail")
+        _append(self._values, {"overall": 0.0, "format": 0.0})
         self._valid.add(None)
         self._missing |= dict.fromkeys(NOTHING_SCORED)
         self._only_others = False
@@ -243,20 +245,24 @@ class _Merged:
         """The entry of the file."""
         if self._defect is not None:
             return _unscored(self._file, None, "problem", "file", self._defect)
-        label = next((label for label in WORST_FIRST if label in self._labels), "unscored")
+        label = worst(*self._labels) if self._labels else "unscored"
+        scores = _means(self._values)
+        bound = bound_finding(scores.get("overall"), label, f"a trace of the file is {label}")
+        if (overall := bounded_score(scores.pop("overall", None), label)[0]) is not None:
+            scores = {"overall": overall, **scores}
         entry = ClinicalEntry(
             file=self._file,
             format="trace",
             label=label,
             valid=False if False in self._valid else None if None in self._valid or not self._valid else True,
-            scores=_means(self._values),
+            scores=scores,
             components_missing=tuple(self._missing),
-            findings=tuple(gravest_first(self._report.findings)),
+            findings=tuple(gravest_first([*self._report.findings, *bound])),
             rules_fired=dict(self._rules),
             not_checked=in_order(self._not_checked),
             checks=_means(self._checks),
             findings_dropped=self._beyond + self._report.dropped,
-            finding_counts=by_code(self._counts),
+            finding_counts=by_code(self._counts + Counter((finding.code, finding.severity) for finding in bound)),
         )
         outcome: Outcome = "passed_over" if self._only_others else "unvalidated" if label == "unscored" else "validated"
         return JudgedFile(entry=entry, outcome=outcome, duration_s=self._duration_s)

@@ -14,7 +14,7 @@ from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
 from touchstone.scorers.settings import Key, Resolver, variables
 
 NAME = "clinical"
-VERSION = "1.1"
+VERSION = "1.2"
 DOCUMENT_NAME = "clinical.config.json"
 ENV_PREFIX = "CLINICAL_"
 #: The specification's own name for the key that opens NLM's terminology service.

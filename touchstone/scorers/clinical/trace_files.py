@@ -13,6 +13,7 @@ from touchstone.schemas.faults import field_names, safe_path
 from touchstone.schemas.result import FileRef, Finding, Problem
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Document, Found
+from touchstone.scorers.json_keys import has_key_twice
 
 if TYPE_CHECKING:
     import orjson
@@ -25,12 +26,13 @@ UNKNOWN: Final = "recognised neither as FHIR, nor as HL7 v2, nor as C-CDA, nor a
 #: First bytes of compressed files and archives, which are not unpacked.
 _PACKED: Final = {b"PK\x03\x04": "zip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"7z\xbc\xaf\x27\x1c": "7z"}
 _COMPRESSED: Final = "compressed ({}): unpack it, and validate what it holds"
-#: The only finding for content in which nothing is recognised.
-UNRECOGNISED: Final = frozenset({UNKNOWN, *(_COMPRESSED.format(name) for name in _PACKED.values())})
+#: How the only finding for content in which nothing is recognised begins.
+UNRECOGNISED: Final = (UNKNOWN, *(_COMPRESSED.format(name) for name in _PACKED.values()))
 #: Faults of one trace's fields that are listed.
 FAULTS_MAX: Final = 5
 _FIELDS: Final = frozenset(field_names(ProductionTrace))
 _SHAPE: Final = 'should be {"content": …}, with the document, or a list of documents, under that key'
+_TWICE: Final = Finding(severity="critical", code="trace.json", path="trace", message="an object has a key twice; keep one")
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 _HEAD_BYTES: Final = 65_536
 _NAME_KEPT: Final = 200
@@ -52,7 +54,7 @@ def read(document: Document, settings: Any) -> Iterable[Found | Problem]:
         return [_beyond(document, None)]
     if form is None:
         packed = next((name for start, name in _PACKED.items() if data.startswith(start)), None)
-        what = UNKNOWN if packed is None else _COMPRESSED.format(packed)
+        what = f"{UNKNOWN}{_fault_of_json(data)}" if packed is None else _COMPRESSED.format(packed)
         return [_problem(document, what, "unknown" if document.named else "passed_over")]
     if document.is_cut:
         return [_beyond(document, form)]
@@ -97,6 +99,20 @@ def looks_like_traces(data: bytes) -> bool:
 def _is_json(data: bytes) -> bool:
     """True if this begins like a JSON object or array."""
     return data[:64].removeprefix(_BYTE_ORDER_MARK).lstrip().startswith((b"{", b"["))
+
+
+def _fault_of_json(data: bytes) -> str:
+    """Where a file that begins like JSON stops being JSON; empty for JSON, JSON lines, and anything else."""
+    import orjson
+
+    if not _is_json(data):
+        return ""
+    try:
+        orjson.loads(data.removeprefix(_BYTE_ORDER_MARK).rstrip())
+    except orjson.JSONDecodeError as error:
+        first = data.removeprefix(_BYTE_ORDER_MARK).lstrip().split(b"\n", 1)[0]
+        return "" if isinstance(_line(first), dict) else f"; as JSON it is cut off or malformed at line {error.lineno} column {error.colno}"
+    return ""
 
 
 def _beyond(document: Document, form: Any) -> Problem:
@@ -153,9 +169,13 @@ def _values(data: bytes) -> Iterator[tuple[str, Any]]:
         if len(lines) == 1 or isinstance(_line(lines[0]), Finding):
             yield ONLY, _not_json(error)
             return
-        yield from ((NUMBERED.format(number), _line(line)) for number, line in enumerate(lines))
+        for number, line in enumerate(lines):
+            value = _line(line)
+            yield NUMBERED.format(number), _TWICE if isinstance(value, dict) and has_key_twice(line, value) else value
         return
-    if (values := _batch(document)) is not None:
+    if has_key_twice(data, document):
+        yield ONLY, _TWICE
+    elif (values := _batch(document)) is not None:
         yield from ((NUMBERED.format(number), value) for number, value in enumerate(values))
     else:
         yield ONLY, document

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -11,17 +11,19 @@ from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Score
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.checks.scores import (
     TERMINOLOGY_CHECKS,
+    WEIGHTED,
     CheckScore,
     Dimension,
+    bound_finding,
+    bounded_score,
     dimension_score,
-    has_critical,
-    label_of,
     overall_score,
     score_checks,
+    worst,
 )
 from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated
-from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, WORST_FIRST, by_code, finding_at, gravest_first, in_order
+from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, by_code, finding_at, gravest_first, in_order
 from touchstone.scorers.clinical.format_detection import as_bytes, sniff
 from touchstone.scorers.clinical.report import GRAVE, Context, Report
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
@@ -34,16 +36,22 @@ NOT_CHECKED_MAX: Final = 200
 
 #: In the details: the best label that the documents allow, whatever the scores are.
 LABEL_MAX: Final = "label_max"
+#: Best label of a document → why.
+WHY_BOUND: Final[Mapping[Label, str]] = {
+    "Fail": "a document cannot be read",
+    "Warn": "a document is not valid or has a critical finding",
+    "unscored": "a document was not validated",
+}
 
 
 def score_trace(trace: ProductionTrace, validator: DocumentValidator, settings: ClinicalSettings) -> Scorecard:
     """Validate every document of a trace and score the trace.
 
-    `values`, each 0–100: `format` and `terminology` of the trace (means over the documents that have them), their weighted `overall`, and the same for
-    each format: `<format>_overall`, `<format>_format`, `<format>_terminology`. The comparison of formats and persona is one more check of the trace's
-    `format`, and not of a single document's. Paths begin with the document's place (`outputs.fhir/Patient.gender`). Dates are in the future if they are
-    after the trace's own time, so that a replay gives the same findings. Never raises for what a trace holds; blocks if a terminology server is
-    configured.
+    `values`, each 0–100: `format` and `terminology` of the trace (means over the documents that have them), their weighted `overall`, and the same for each
+    format: `<format>_overall`, `<format>_format`, `<format>_terminology`. An `overall` never reads better than the label (`bounded_score`). The comparison
+    of formats and persona is one more check of the trace's `format`, and not of a single document's. Paths begin with the document's place
+    (`outputs.fhir/Patient.gender`). Dates are in the future if they are after the trace's own time, so that a replay gives the same findings. Never raises
+    for what a trace holds; blocks if a terminology server is configured.
     """
     found: dict[ClinicalFormat, list[tuple[str, Validated]]] = {}
     given: list[Given] = []
@@ -71,13 +79,17 @@ def score_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
         )
     validated = [one for _, one in every]
     consistency = _consistency(given, trace, settings)
+    label_max, why = _label_max(validated, consistency)
     values, missing = _values(validated, _score_of(consistency))
+    bound = bound_finding(weighted := values.get("overall"), label_max, why)
+    values, label = _bounded(values, label_max)
     for form, of_one_format in found.items():
-        values |= {f"{form}_{name}": value for name, value in _values([one for _, one in of_one_format])[0].items()}
-    findings = _findings(every, consistency, settings.limits)
-    label_max = _label_max(validated, consistency)
+        of_format = [one for _, one in of_one_format]
+        bounded_values, _ = _bounded(_values(of_format)[0], worst(*(one.label_max for one in of_format)))
+        values |= {f"{form}_{name}": value for name, value in bounded_values.items()}
+    findings = _findings(bound, every, consistency, settings.limits)
     return Scorecard(
-        label=worst(label_of(values.get("overall")), label_max),
+        label=label,
         values=values,
         findings=findings,
         components_missing=missing,
@@ -87,8 +99,9 @@ def score_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             "documents_total": len(every),
             "valid": _valid(validated),
             LABEL_MAX: label_max,
-            FINDING_COUNTS: _counts(validated, consistency),
-            "findings_dropped": sum(one.report.total for one in validated) + consistency.total - len(findings),
+            **({WEIGHTED: weighted} if bound else {}),
+            FINDING_COUNTS: _counts(validated, consistency, bound),
+            "findings_dropped": sum(one.report.total for one in validated) + consistency.total + len(bound) - len(findings),
             **_consistency_details(consistency),
         },
         attributes=_attributes(trace),
@@ -139,7 +152,7 @@ def _values(validated: Sequence[Validated], consistency: CheckScore | None = Non
 
 
 def _format_score(one: Validated, consistency: CheckScore | None) -> float | None:
-    if consistency is None or one.scores.format is None:
+    if consistency is None or one.scores.format is None or one.label_max == "Fail":
         return one.scores.format
     return dimension_score([*(check for check in one.scores.checks if check.name not in TERMINOLOGY_CHECKS), consistency])
 
@@ -149,38 +162,37 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def worst(*labels: Label) -> Label:
-    """The worst of some labels."""
-    return next(label for label in WORST_FIRST if label in labels)
+def _bounded(values: dict[str, float], label_max: Label) -> tuple[dict[str, float], Label]:
+    """The values with the overall score that findings allow, and its label."""
+    overall, label = bounded_score(values.get("overall"), label_max)
+    others = {name: value for name, value in values.items() if name != "overall"}
+    return others if overall is None else {"overall": overall, **others}, label
 
 
-def _label_max(validated: Sequence[Validated], consistency: Report) -> Label:
-    """The best label that the documents allow: Fail if one could not be read, Warn if one is not valid or contradicts another."""
-    # The mean of the scores has neither documents without a score nor verdicts.
-    labels: set[Label] = {one.scores.label for one in validated if one.scores.overall is None}
-    if not all(one.readable for one in validated):
-        labels.add("Fail")
-    if any(one.valid is False or has_critical(one.report) for one in validated) or any(severity in GRAVE for _, severity in consistency.counts()):
-        labels.add("Warn")
-    return worst("Pass", *labels)
+def _label_max(validated: Sequence[Validated], consistency: Report) -> tuple[Label, str]:
+    """The best label that the documents and their comparison allow, and the reason."""
+    contradict = any(severity in GRAVE for _, severity in consistency.counts())
+    label = worst("Warn" if contradict else "Pass", *(one.label_max for one in validated))
+    return label, WHY_BOUND.get(label, "") if any(one.label_max == label for one in validated) else "documents or persona contradict each other"
 
 
-def _findings(every: Iterable[tuple[str, Validated]], consistency: Report, limits: Limits) -> tuple[Finding, ...]:
+def _findings(bound: Sequence[Finding], every: Iterable[tuple[str, Validated]], consistency: Report, limits: Limits) -> tuple[Finding, ...]:
     """The most severe findings of the comparison and of each document, and of these the most severe; at least one of each code."""
     found: list[Finding] = bounded(gravest_first(consistency.findings), limits.findings_max, _itself)
     for place, one in every:
         of_document = bounded(gravest_first(one.report.findings), limits.findings_max, _itself)
         found += [finding_at(finding, f"{place}/{finding.path}".removesuffix("/")) for finding in of_document]
-    return tuple(bounded(found, FINDINGS_MAX, _itself))
+    return tuple(bounded([*found, *bound], FINDINGS_MAX, _itself))
 
 
 def _itself(finding: Finding) -> Finding:
     return finding
 
 
-def _counts(validated: Iterable[Validated], consistency: Report) -> dict[str, dict[Severity, int]]:
+def _counts(validated: Iterable[Validated], consistency: Report, bound: Iterable[Finding]) -> dict[str, dict[Severity, int]]:
     """The number of findings of each code and severity, kept or not."""
     counts: Counter[tuple[str, Severity]] = Counter(consistency.counts())
+    counts.update((finding.code, finding.severity) for finding in bound)
     for one in validated:
         counts.update(one.report.counts())
     return by_code(counts)

@@ -18,6 +18,7 @@ from touchstone.scorers.clinical.formats.ccda.schema import schema_of
 from touchstone.scorers.clinical.formats.fhir.profiles.library import can_be_checked
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import holds_definitions
 from touchstone.scorers.clinical.settings import ClinicalSettings, TerminologySettings
+from touchstone.scorers.installing import install_extras
 
 
 def membership_source(settings: TerminologySettings) -> MembershipSource | None:
@@ -124,7 +125,7 @@ def check_rules(options: ccda.Options) -> None:
     if not options.rules and options.schema is None:
         return
     if find_spec("lxml") is None:
-        raise ConfigError("ccda: rules and xsd need lxml; install touchstone-stream[clinical]")
+        raise ConfigError(f"ccda: rules and xsd need lxml; {install_extras('clinical')}")
     with _naming("ccda.rules"):
         for path in rule_files(replace(options, installed_rules=False)):
             rules_of(path)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.encoders import MINILM, MPNET, Encoder, encoder_of
 from touchstone.scorers.engines.weights import ADAPTER_CONFIG, DEFAULT_BASE, SHIPPED, digest_of, folder_here, folder_of, hub_is_off
+from touchstone.scorers.installing import install_again
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
@@ -139,7 +140,7 @@ def locate(settings: EngineSettings, *, gpu: bool | None = None) -> Located:
     model = choice.model if choice is not None else named(settings.nli_model)
     if model is not None:
         if not model.is_shipped:
-            raise ConfigError(f"nli_model: {model.name} is not in this installation ({model.adapter}); install touchstone-stream again, or name another")
+            raise ConfigError(f"nli_model: {model.name} is not in this installation ({model.adapter}); name another, or {install_again()}")
         return Located(model.name, base_folder_of(model.encoder.name, settings), model.adapter, choice)
     folder = folder_of(settings.nli_model, settings.nli_revision, offline=hub_is_off(settings.offline), setting="nli_model")
     name = settings.nli_model if folder_here(settings.nli_model) is None else folder.resolve().name
@@ -188,5 +189,5 @@ def _document(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         content = None
     if not isinstance(content, dict):
-        raise ConfigError(f"{path}: is not a JSON object; install touchstone-stream again")
+        raise ConfigError(f"{path}: is not a JSON object; {install_again()}")
     return content

@@ -17,6 +17,7 @@ from touchstone.scorers.base import ConfigError, Reading
 from touchstone.scorers.engines.catalogue import locate, locate_embedder
 from touchstone.scorers.engines.runtime_plan import plan
 from touchstone.scorers.engines.weights import digest_of
+from touchstone.scorers.installing import install_extras
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.engines.nli import NliEngine
     from touchstone.scorers.engines.runtime_plan import Plan
 
-NO_EXTRA = "this needs the models' libraries; install touchstone-stream[nli], or touchstone-stream[nli-onnx] for CPUs"
+NO_LIBRARIES = "this needs the models' libraries; for CPUs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +126,7 @@ def _readable(setting: str, folder: Path | None = None) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        raise ConfigError(f"{NO_EXTRA} (no module {error.name!r})") from None
+        raise ConfigError(f"{NO_LIBRARIES}, {install_extras('nli-onnx')} (no module {error.name!r}; with a GPU, the extra nli)") from None
     except ConfigError:
         raise
     except Exception as error:  # the libraries' errors for broken weights and configs have no common type
@@ -142,7 +143,7 @@ def _quiet(*, torch: bool) -> Iterator[None]:
             from huggingface_hub.utils.tqdm import disable_progress_bars
             from transformers.utils import logging
         except ImportError:
-            raise ConfigError(NO_EXTRA) from None
+            raise ConfigError(f"this needs torch and its libraries; {install_extras('nli')}") from None
         logging.set_verbosity_error()  # type: ignore[no-untyped-call]
         logging.disable_progress_bar()  # type: ignore[no-untyped-call]
         disable_progress_bars()

@@ -14,6 +14,7 @@ from touchstone.scorers.engines.encoder_shape import LABELS, Task, shape_of
 from touchstone.scorers.engines.encoders import encoder_of
 from touchstone.scorers.engines.processor import adds_bytes_in_32_bits, computes_bfloat16
 from touchstone.scorers.engines.weights import ADAPTER_CONFIG, folder_here
+from touchstone.scorers.installing import install_extras
 
 if TYPE_CHECKING:
     from touchstone.schemas.settings.engines import EngineSettings
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 Runtime = Literal["torch", "onnx"]
 Numbers = Literal["int8", "float32", "bfloat16", "float16"]
 
-NO_TORCH = "needs torch, which is not installed; install touchstone-stream[nli]"
-NO_ONNX = "needs ONNX Runtime, which is not installed; install touchstone-stream[nli-onnx]"
+NO_TORCH = "needs torch, which is not installed"
+NO_ONNX = "needs ONNX Runtime, which is not installed"
 #: `auto` takes ONNX Runtime on a CPU even if torch is installed.
 ONNX_IS_DEFAULT = True
 #: The speed of int8 on this processor. Its answers are the same on every one.
@@ -84,7 +85,7 @@ def plan(settings: EngineSettings, task: Task) -> Plan:
         return _on_onnx(settings)
     if not _installed(TORCH_LIBRARIES):
         because = f" ({why_not})" if settings.runtime == "auto" and why_not is not None and _installed(ONNX_LIBRARIES) else ""
-        raise ConfigError(f"engines: this {NO_TORCH}{because}")
+        raise ConfigError(f"engines: this {NO_TORCH}; {install_extras('nli')}{because}")
     return _on_torch(settings, gpu=gpu)
 
 
@@ -127,7 +128,7 @@ def _why_no_onnx(settings: EngineSettings, task: Task, *, gpu: bool) -> str | No
     if gpu or settings.device.startswith("cuda"):
         return f"{asked} runs on CPUs; set device to cpu, or runtime to torch"
     if named and not _installed(ONNX_LIBRARIES):
-        return f"{asked} {NO_ONNX}"
+        return f"{asked} {NO_ONNX}; {install_extras('nli-onnx')}"
     if not _has_graph(settings, task):
         setting = "nli_model" if task == "nli" else "embedder_model"
         return f"{setting}: {getattr(settings, setting)} has no graph for ONNX Runtime; set runtime to torch, dtype to auto, or {setting} to default"

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.installing import install_extras
 
 #: The adapters that ship with Touchstone, a folder each.
 SHIPPED = Path(__file__).parent / "models"
@@ -58,7 +59,7 @@ def from_hub(model: str, revision: str | None, *, offline: bool, setting: str, w
         from huggingface_hub import snapshot_download
         from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError, RepositoryNotFoundError, RevisionNotFoundError
     except ImportError:
-        raise ConfigError(f"{setting}: the model hub's library is missing; install touchstone-stream[nli] or touchstone-stream[nli-onnx]") from None
+        raise ConfigError(f"{setting}: the model hub's library is missing; {install_extras('nli-onnx')}") from None
 
     def fetch(patterns: Iterable[str]) -> Path:
         return Path(snapshot_download(model, revision=revision, local_files_only=offline, allow_patterns=list(patterns), ignore_patterns=list(UNWANTED)))

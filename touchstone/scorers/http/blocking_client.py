@@ -15,7 +15,7 @@ from typing import Final
 
 from touchstone.scorers.http.idle import is_readable
 from touchstone.scorers.http.requests import Server
-from touchstone.scorers.http.responses import HttpError, Response, ResponseReader
+from touchstone.scorers.http.responses import HttpError, Response, ResponseReader, TlsMismatch, tls_mismatch
 
 #: A connection that was idle for longer is not used again, because the server may be closing it at this moment.
 IDLE_S: Final = 30.0
@@ -53,7 +53,8 @@ class BlockingHttpClient:
             except (OSError, HttpError, UnicodeError) as error:
                 # A server may close a kept connection at the moment when it is used again. Then the request is sent again, in the end over a new connection.
                 if kept is None:
-                    raise ConnectionError(type(error).__name__) from None
+                    mismatch = error if isinstance(error, TlsMismatch) else tls_mismatch(error)
+                    raise ConnectionError(str(mismatch) if mismatch else type(error).__name__) from None
 
     def _exchange(self, connection: socket.socket, request: bytes, until: float) -> Response:
         reader = ResponseReader(self._bytes_max, unpacks=False)

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast
 
 from touchstone.scorers.http.idle import is_readable
 from touchstone.scorers.http.requests import Server
-from touchstone.scorers.http.responses import ConnectError, ConnectTimeout, HttpError, ReadError, RemoteProtocolError, Response, ResponseReader
+from touchstone.scorers.http.responses import ConnectError, ConnectTimeout, HttpError, ReadError, RemoteProtocolError, Response, ResponseReader, tls_mismatch
 
 #: A connection that was idle for longer is not used again, because the server may be closing it at this moment.
 IDLE_S: Final = 15.0
@@ -48,6 +49,7 @@ class HttpClient:
         self._unpacks = unpacks
         self._tls_context = tls
         self._tls: ssl.SSLContext | None = None
+        self._tls_lock = threading.Lock()
         self._idle: list[_Connection] = []
         self._all: set[_Connection] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,14 +99,19 @@ class HttpClient:
             connection.abort()
         return None
 
+    def _made_tls(self) -> ssl.SSLContext:
+        """The context for all connections, made once: hundreds may be opened at the same moment, and loading the authorities takes long."""
+        with self._tls_lock:
+            if self._tls is None:
+                self._tls = self._tls_context()
+            return self._tls
+
     async def _connected(self) -> _Connection:
         """A new connection. Each address of the host gets a share of the time, so that a silent one does not use it up."""
         loop, server = asyncio.get_running_loop(), self._server
         tls: dict[str, Any] = {}
         if server.is_tls:
-            if self._tls is None:
-                self._tls = await asyncio.to_thread(self._tls_context)
-            tls = {"ssl": self._tls, "server_hostname": server.host}
+            tls = {"ssl": self._tls or await asyncio.to_thread(self._made_tls), "server_hostname": server.host}
         try:
             async with asyncio.timeout(self._connect_s):
                 found = await loop.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM)
@@ -119,7 +126,7 @@ class HttpClient:
         except TimeoutError:
             raise ConnectTimeout("not connected in time") from None
         except (OSError, ValueError) as error:
-            raise ConnectError(f"not connected ({type(error).__name__})") from None
+            raise tls_mismatch(error) or ConnectError(f"not connected ({type(error).__name__})") from None
         raise ConnectError("the host has no address")
 
 

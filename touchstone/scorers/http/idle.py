@@ -1,6 +1,6 @@
 """Whether an idle connection can be used again."""
 
-import selectors
+import select
 from typing import Protocol
 
 
@@ -12,6 +12,6 @@ class Socket(Protocol):
 
 def is_readable(connection: Socket) -> bool:
     """True if an idle connection has something to read: its end, or bytes that answer no request of ours."""
-    with selectors.DefaultSelector() as selector:
-        selector.register(connection, selectors.EVENT_READ)
-        return bool(selector.select(0))
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from typing import Final
 
 HEAD_BYTES_MAX: Final = 64 * 1024
 #: Statuses whose responses have no body.
+_NO_TLS: Final = frozenset({"WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"})
+#: How a TLS server answers plain text: an alert, in any version.
+_TLS_ALERT: Final = b"\x15\x03"
 _BODILESS: Final = frozenset({204, 304})
 #: Headers about how the body travelled. It has arrived, so they no longer describe it.
 _TRANSFER_HEADERS: Final = frozenset({b"content-encoding", b"content-length", b"transfer-encoding"})
@@ -24,6 +28,17 @@ class ConnectError(HttpError):
 
 class ConnectTimeout(ConnectError):
     """No connection was made in time, so nothing was sent."""
+
+
+class TlsMismatch(ConnectError):
+    """One end speaks TLS and the other does not. The message says how to write the URL."""
+
+
+def tls_mismatch(error: BaseException) -> TlsMismatch | None:
+    """The mismatch that a failed handshake shows: the server's first bytes were no TLS. None for other errors."""
+    if isinstance(error, ssl.SSLError) and error.reason in _NO_TLS:
+        return TlsMismatch("the server speaks no TLS: write http:// or its TLS port")
+    return None
 
 
 class ReadError(HttpError):
@@ -64,6 +79,8 @@ class ResponseReader:
     def feed(self, data: bytes) -> Response | None:
         """The response, once it is complete. Raises `RemoteProtocolError`."""
         self._buffer += data
+        if self._head is None and self._buffer.startswith(_TLS_ALERT):
+            raise TlsMismatch("the server speaks TLS: write https://")
         try:
             if self._head is None:
                 self._head = _read_head(self._buffer)

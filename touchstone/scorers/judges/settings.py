@@ -62,7 +62,7 @@ class JudgeSettings(Section):
     connect_timeout_s: Seconds = 10
     timeout_s: Seconds = Field(60, description="one request, from its start to the end of its answer")
     deadline_s: Seconds = Field(180, description="one case, with all waiting and all requests")
-    attempts_max: Annotated[int, Field(ge=1, le=100)] = Field(4, description="requests in a row before the server counts as down and cases ask in turn")
+    attempts_max: Annotated[int, Field(ge=1, le=100)] = Field(4, description="failures in a row, of three cases or more, after which judge_up is 0")
     retry_backoff_min_s: Annotated[float, Field(ge=0.001, le=60)] = 0.5
     retry_backoff_max_s: Annotated[float, Field(ge=0.001, le=600)] = 20.0
     retry_after_max_s: Annotated[float, Field(ge=0, le=3_600)] = Field(120, description="a longer Retry-After of the server counts as this")
@@ -74,6 +74,9 @@ class JudgeSettings(Section):
     )
     budget_period: Literal["hour", "day", "month", "run"] = Field("day", description="in UTC; run: this process, or all that share budget_file")
     budget_file: Path | None = Field(None, description=f"shared by all processes that share the budget; by default {BUDGET_FILE} (run: none)")
+    budget_uncertain_share: Share = Field(
+        0.1, description="how much of the budget requests without an answer may use up; 1: the bill is never above the budget"
+    )
     price: Price | None = Field(None, description="of the model; wins over prices")
     prices: dict[str, Price] = Field(default_factory=dict, max_length=1_000, description="model → price")
     cache: str = Field("memory", min_length=1, max_length=4_000, description="of verdicts: off, memory, or a file, which may hold text of cases (mode 0600)")

@@ -9,6 +9,8 @@ from touchstone.scorers.reporting.words import visible
 Item = TypeVar("Item")
 #: The most severe first.
 SEVERITIES: Final[tuple[Severity, ...]] = ("critical", "major", "minor", "info")
+#: An info finding that every report shows: why a label, and the number beside it, are no better.
+LABEL_BOUND: Final = "label.bound"
 RED, YELLOW, GREEN, DIM, BOLD = "31", "33", "32", "2", "1"
 SEVERITY_COLOURS: Final[dict[Severity, str]] = {"critical": RED, "major": YELLOW, "minor": DIM, "info": DIM}
 
@@ -19,8 +21,8 @@ def painted(text: str, colour: str) -> str:
 
 
 def gravest_first(findings: Iterable[Finding], *, with_info: bool = False) -> list[Finding]:
-    """The findings in the order of their severity; those of severity info only if asked for."""
-    kept = (finding for finding in findings if with_info or finding.severity != "info")
+    """The findings in the order of their severity; those of severity info only if asked for, or if they explain the label."""
+    kept = (finding for finding in findings if with_info or finding.severity != "info" or finding.code == LABEL_BOUND)
     return sorted(kept, key=lambda finding: SEVERITIES.index(finding.severity))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from touchstone.schemas.result import Finding, Severity
-from touchstone.scorers.reporting.findings import SEVERITIES, SEVERITY_COLOURS, bounded
+from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES, SEVERITY_COLOURS, bounded
 from touchstone.scorers.reporting.view import CaseView, Table
 from touchstone.scorers.reporting.words import counted, visible
 
@@ -50,7 +50,7 @@ def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_in
     by_text: dict[tuple[str, str, str, str | None], Folded] = {}
     of_code: Counter[tuple[str, Severity]] = Counter()
     for finding in findings:
-        if finding.severity == "info" and not with_info:
+        if finding.severity == "info" and finding.code != LABEL_BOUND and not with_info:
             continue
         of_code[finding.code, finding.severity] += 1
         one = by_text.setdefault((finding.severity, finding.code, finding.message, finding.suggestion), Folded(finding))
@@ -60,7 +60,7 @@ def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_in
     lines = sorted(by_text.values(), key=lambda one: SEVERITIES.index(one.finding.severity))
     # The number of unlisted findings goes to the last line of their code; without such a line it gets its own.
     every = ((code, severity, times) for code, totals in (counts or {}).items() for severity, times in totals.items())
-    left = {(code, severity): times for code, severity, times in every if times > 0 and (with_info or severity != "info")}
+    left = {(code, severity): times for code, severity, times in every if times > 0 and (with_info or severity != "info" or code == LABEL_BOUND)}
     for one in reversed(lines):
         key = (one.finding.code, one.finding.severity)
         if (listed := of_code.pop(key, None)) is not None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.reports.safe import SafeV0Event, SafeV0JsonReport
-from touchstone.scorers.base import AsksJudge, Place, Samples
+from touchstone.scorers.base import AsksJudge, Lacking, Place, Samples
 from touchstone.scorers.safe import checkup, layout, view
 from touchstone.scorers.safe.fingerprint import fingerprint
 from touchstone.scorers.safe.judging.careful_answer import careful_answer
@@ -29,7 +29,7 @@ def build(settings: SafeSettings) -> SafeScorer:
 def notes(settings: SafeSettings) -> Iterator[str]:
     """Which judge is asked, or why none is."""
     if settings.ah_judge:
-        yield f"judge: {settings.judge.model}" if settings.judge.is_usable else f"no follow-up question is judged: {settings.judge.why_unusable}"
+        yield f"judge: {settings.judge.model}" if settings.judge.is_usable else Lacking(f"no follow-up question is judged: {settings.judge.why_unusable}")
 
 
 def complete(record: dict[str, Any], place: Place) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
 
 
 def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
-    """The verdict on a batch (§7.3). A judge that failed does not change a verdict by labels, but `incomplete` reports it for a gate on findings."""
+    """The verdict on a batch (§7.3). A judge that failed bounds the labels already; `incomplete` reports it for a gate on findings."""
     labels, judge = report.batch.label_distribution, report.batch.judge
     verdict = verdict_by_labels(passed=labels.Pass, review=labels.Review, failed=labels.Fail, problems=len(report.batch.errors), gate=gate)
     return replace(verdict, incomplete=judge is not None and any(judge.states.get(state) for state in FAILED))

@@ -3,14 +3,17 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from math import comb, fsum
 from typing import Final
 
-from touchstone.schemas.reports.selftest import SelftestCase, SelftestReport, SelftestScores, SelftestSummary
+from touchstone.schemas.reports.intervals import Interval
+from touchstone.schemas.reports.selftest import SelftestAgreement, SelftestCase, SelftestReport, SelftestScores, SelftestSummary
+from touchstone.scorers.reporting.intervals import mean_interval, wilson
 from touchstone.scorers.reporting.verdict import EXIT_ERROR, EXIT_FAIL, EXIT_PASS, Verdict
 from touchstone.scorers.reporting.words import counted
 from touchstone.scorers.selftest.rubric import WEIGHTS
 from touchstone.scorers.selftest.run import Selftest
-from touchstone.scorers.selftest.settings import AWAITING, COMPLETE
+from touchstone.scorers.selftest.system_settings import AWAITING, COMPLETE
 
 _CATEGORIES: Final = {
     "format_score": "Review the output format",
@@ -34,6 +37,7 @@ def report_of(
 ) -> SelftestReport:
     """The report of the cases run so far. `stopped`: why the run ended early, if the run does not know it itself."""
     cases, settings = run.cases, run.settings
+    agreed = tuple(agreement(cases)) if settings.repeat > 1 else ()
     passed = sum(case.pass_ for case in cases)
     config = {"strictness": settings.strictness, "min_score_to_pass": settings.min_score_to_pass}
     return SelftestReport(
@@ -46,20 +50,44 @@ def report_of(
             failed=len(cases) - passed,
             pass_rate=round(passed / len(cases), 4) if cases else 0.0,
             unjudged=sum(map(is_unjudged, cases)),
-            planned=len(run.scenarios),
+            planned=run.planned,
+            pass_rate_interval=_pass_rate_interval(agreed, passed, len(cases)),
         ),
         cases=tuple(cases),
         recommendations=tuple(recommendations(run)),
         effective_threshold=settings.effective_threshold,
         seed=seed,
         replay_of=replay_of,
-        partial=len(cases) < len(run.scenarios),
+        partial=len(cases) < run.planned,
         stopped=run.stopped or stopped,
         system=run.system.name,
         prompts=prompts,
         cost_usd=round(cost_usd, 6),
         version=version,
+        agreement=agreed,
     )
+
+
+def agreement(cases: Sequence[SelftestCase]) -> Iterator[SelftestAgreement]:
+    """How far the repeats of each scenario agree. Runs without a verdict on the system say nothing about it."""
+    by_id: dict[str, list[SelftestCase]] = defaultdict(list)
+    for case in cases:
+        by_id[case.id] += [] if is_unjudged(case) else [case]
+    for name, runs in by_id.items():
+        passed, scores = sum(case.pass_ for case in runs), [case.scores.overall_score for case in runs if case.scores is not None]
+        yield SelftestAgreement(
+            id=name,
+            runs=len(runs),
+            passed=passed,
+            agreement=round((comb(passed, 2) + comb(len(runs) - passed, 2)) / comb(len(runs), 2), 4) if len(runs) > 1 else None,
+            pass_rate_interval=wilson(passed, len(runs)),
+            mean_score=round(fsum(scores) / len(scores), 4) if scores else None,
+            mean_score_interval=mean_interval(scores),
+        )
+
+
+def _pass_rate_interval(agreed: Sequence[SelftestAgreement], passed: int, total: int) -> Interval | None:
+    return mean_interval(one.passed / one.runs for one in agreed if one.runs) if len(agreed) > 1 else wilson(passed, total)
 
 
 def is_unjudged(case: SelftestCase) -> bool:

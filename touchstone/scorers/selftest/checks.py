@@ -4,7 +4,8 @@ import re
 from typing import Final
 
 from touchstone.schemas.reports.selftest import SelftestFinding
-from touchstone.scorers.selftest.settings import AWAITING, SelftestSettings
+from touchstone.scorers.selftest.settings import SelftestSettings
+from touchstone.scorers.selftest.system_settings import AWAITING
 
 _NUMBERS: Final = {word: number for number, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)}
 _COUNT: Final = rf"(\d{{1,2}}|{'|'.join(_NUMBERS)})"

@@ -1,5 +1,7 @@
 """One run of a self-test: for each scenario a request, the system's answer, the judge's verdict, and the replies where it asks back."""
 
+import asyncio
+import json
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,27 +11,19 @@ from touchstone.schemas.reports.selftest import SelftestCase, SelftestFailure, S
 from touchstone.scorers.base import Unavailable
 from touchstone.scorers.judges.ask.judge import Answer, Judge, OverBudget, Prompt, Unanswered, Usage, VerdictT
 from touchstone.scorers.reporting.words import counted
+from touchstone.scorers.selftest.cases import Turn, faulty, reported, turns_of
 from touchstone.scorers.selftest.checks import check, check_format_score
 from touchstone.scorers.selftest.generator import NoRequest, Request
 from touchstone.scorers.selftest.rubric import WEIGHTS, Rating, RubricVerdict
-from touchstone.scorers.selftest.settings import AWAITING, Scenario, SelftestSettings
+from touchstone.scorers.selftest.settings import Scenario, SelftestSettings
 from touchstone.scorers.selftest.system import Names, Outcome, SystemFault, SystemUnderTest, Task
+from touchstone.scorers.selftest.system_settings import AWAITING
 
-#: The status of a case that never reached the system.
-NOT_RUN: Final = "NOT_RUN"
-_FAULTS: Final = {
-    "timeout": "the system did not end in time",
-    "unreachable": "the system cannot be reached",
-    "refused": "the system answered with an error",
-    "failed": "the function raised",
-    "unreadable": "what the system sent cannot be read",
-    "too_large": "the system sent too much",
-}
 _UNANSWERED: Final = {
     "refused": "the model refused to answer",
     "truncated": "the answer was cut off; raise max_tokens",
     "no_json": "the answer holds no JSON",
-    "wrong_form": "the answer has a category missing or outside 0 to 1",
+    "wrong_form": "the answer is more than the verdict, or has a category missing or outside 0 to 1",
     "too_long": "the case is too long for the model",
     "rejected": "the server rejected the request",
 }
@@ -74,7 +68,7 @@ class Metered:
 
 @dataclass(slots=True)
 class Selftest:
-    """A run. `write` gives a scenario's request: from a generator, or from an earlier run. `cases` and `stopped`: the state so far."""
+    """A run. `write` gives a scenario's request: from a generator, or from an earlier run. `done` (number → case) and `stopped`: the state so far."""
 
     settings: SelftestSettings
     scenarios: Sequence[Scenario]
@@ -83,59 +77,94 @@ class Selftest:
     judge: Judge
     rubric: Prompt
     write: Callable[[Scenario], Awaitable[Request]]
-    cases: list[SelftestCase] = field(default_factory=list)
+    done: dict[int, SelftestCase] = field(default_factory=dict)
     stopped: str | None = None
+    _requests: dict[str, asyncio.Future[Request]] = field(default_factory=dict)
+
+    @property
+    def planned(self) -> int:
+        """How many cases the whole run has."""
+        return len(self.scenarios) * self.settings.repeat
+
+    @property
+    def cases(self) -> list[SelftestCase]:
+        """The cases so far, in the order of the scenarios."""
+        return [self.done[number] for number in sorted(self.done)]
 
     async def run(self, on_case: Callable[[SelftestCase], None] = lambda _: None) -> None:
-        """Run all scenarios one after another. Ends early, and sets `stopped`, if no model answers or the budget is spent."""
-        for number, scenario in enumerate(self.scenarios, 1):
-            case = await self._case(scenario, self.names.session(number))
-            self.cases.append(case)
-            on_case(case)
-            if self.stopped is not None:
-                return
+        """Run all scenarios, `concurrency` cases at a time. Begins no further case, and sets `stopped`, if no model answers or the budget is spent."""
+        waiting = iter([(scenario, repeat) for scenario in self.scenarios for repeat in range(1, self.settings.repeat + 1)])
+        numbered = enumerate(waiting, 1)
 
-    async def _case(self, scenario: Scenario, session_id: str) -> SelftestCase:
-        """One scenario; failures become its case."""
+        async def work() -> None:
+            for number, (scenario, repeat) in numbered:
+                case = await self._case(scenario, self.names.session(number), repeat)
+                self.done[number] = case
+                on_case(case)
+                if self.stopped is not None:
+                    return
+
         try:
-            request = await self.write(scenario)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(min(self.settings.concurrency, self.planned)):
+                    group.create_task(work())
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from None
+
+    async def _request(self, scenario: Scenario) -> Request:
+        """A scenario's request, the same for every repeat."""
+        if scenario.id not in self._requests:
+            self._requests[scenario.id] = asyncio.ensure_future(self.write(scenario))
+        return await self._requests[scenario.id]
+
+    async def _case(self, scenario: Scenario, session_id: str, repeat: int) -> SelftestCase:
+        """One scenario; failures become its case."""
+        case = await self._case_of(scenario, session_id)
+        return case.model_copy(update={"repeat": repeat})
+
+    async def _case_of(self, scenario: Scenario, session_id: str) -> SelftestCase:
+        try:
+            request = await self._request(scenario)
         except NoRequest as error:
             rules = ", ".join(dict.fromkeys(error.refused))
             told = f"no request that may be sent in {counted(len(error.refused), 'attempt')} ({rules})"
             failure = SelftestFailure(kind="generator", code=error.code, message=told)
-            return _reported(scenario, Request("", "", error.refused, len(error.refused)), session_id, [], failure)
+            return reported(scenario, Request("", "", error.refused, len(error.refused)), session_id, [], failure)
         except (Unavailable, OverBudget) as error:
-            return _reported(scenario, Request("", ""), session_id, [], self._stop("generator", error))
+            return reported(scenario, Request("", ""), session_id, [], self._stop("generator", error))
         steps: list[SelftestStep] = []
         task = Task(session_id, self.names.run_id, request.prompt)
         left_s = self.settings.timeout_seconds
-        expected, sent, outcome = scenario.expected_status, request.prompt, None
+        outcome: Outcome | None = None
         said: list[str] = []
-        for reply in (None, *scenario.reply_flow):
-            if reply is not None:
-                # A reply is only sent to a system that waits for it, and after a verdict.
-                if outcome is None or outcome.status != AWAITING or self.stopped is not None:
+        for turn in turns_of(scenario, request):
+            sent, expected = turn.sent, turn.expected_status
+            if outcome is not None:
+                if self.stopped is not None:
                     break
-                said += [f"[the system, {outcome.status}]\n{outcome.output}", f"[the user]\n{reply.reply}"]
-                expected, sent = reply.expected_status, reply.reply
+                if turn.is_reply and outcome.status != AWAITING:
+                    continue  # nothing waits for it, and the step before it has failed
+                # A turn a line, as JSON, so that no output can pose as the user.
+                said += [_line(system=outcome.output, status=outcome.status), _line(user=sent)]
             began = time.perf_counter()
             try:
                 outcome = await (self.system.ask(task, left_s) if outcome is None else self.system.reply(task, outcome, sent, left_s))
             except SystemFault as error:
-                steps.append(_faulty(sent, expected, error, _ms_since(began)))
+                steps.append(faulty(sent, expected, error, _ms_since(began)))
                 break
             duration_ms = _ms_since(began)
             left_s = max(0.001, left_s - duration_ms / 1000)
-            steps.append(await self._judged(request, "\n\n".join(said), sent, expected, outcome, duration_ms))
-        return _reported(scenario, request, session_id, steps)
+            steps.append(await self._judged(request, "\n".join(said), turn, outcome, duration_ms))
+        return reported(scenario, request, session_id, steps)
 
-    async def _judged(self, request: Request, said: str, sent: str, expected: str, outcome: Outcome, duration_ms: int) -> SelftestStep:
+    async def _judged(self, request: Request, said: str, turn: Turn, outcome: Outcome, duration_ms: int) -> SelftestStep:
+        expected = turn.expected_status
         is_match = outcome.status == expected
         fields = {
             "original_prompt": request.prompt,
             "conversation": said or "none",
             "system_output": outcome.output,
-            "generator_hints": request.hints,
+            "generator_hints": turn.hints,
             "expected_status": expected,
             "actual_status": outcome.status,
             "status_match": "true" if is_match else "false",
@@ -162,7 +191,7 @@ class Selftest:
             findings += check_format_score(self.settings, rating.format_score)
             passed = is_match and rating.reaches(self.settings.effective_threshold)
         return SelftestStep(
-            sent=sent,
+            sent=turn.sent,
             output=outcome.output,
             expected_status=expected,
             actual_status=outcome.status,
@@ -185,54 +214,8 @@ class Selftest:
         return SelftestFailure(kind=who, code=f"{who}_{code}", message=told)
 
 
-def _reported(
-    scenario: Scenario,
-    request: Request,
-    session_id: str,
-    steps: Sequence[SelftestStep],
-    failure: SelftestFailure | None = None,
-) -> SelftestCase:
-    """A case's entry: the last step's status, the weakest step's scores, the first failure."""
-    last = steps[-1] if steps else None
-    scored = [step.scores for step in steps if step.scores is not None]
-    weakest = min(scored, key=lambda scores: scores.overall_score) if scored else None
-    return SelftestCase(
-        id=scenario.id,
-        prompt=request.prompt,
-        output=last.output if last else "",
-        expected_status=last.expected_status if last else scenario.expected_status,
-        actual_status=last.actual_status if last else NOT_RUN,
-        scores=weakest,
-        # A status mismatch may end a reply flow early; it has failed its step already.
-        pass_=bool(steps) and all(step.pass_ for step in steps),
-        duration_ms=sum(step.duration_ms for step in steps),
-        description=scenario.description,
-        hints=request.hints,
-        session_id=session_id,
-        generator_attempts=request.attempts,
-        generator_refused=request.refused,
-        failure=failure or next((step.failure for step in steps if step.failure is not None), None),
-        findings=tuple(finding for step in steps for finding in step.findings),
-        steps=tuple(steps),
-    )
-
-
-def _faulty(sent: str, expected: str, error: SystemFault, duration_ms: int) -> SelftestStep:
-    """A step without an answer from the system: nothing was judged, so there are no scores."""
-    told = _FAULTS[error.code] + (f" ({error.detail})" if error.detail else "")
-    failure = SelftestFailure(kind="system", code=f"system_{error.code}", message=told)
-    return SelftestStep(
-        sent=sent,
-        output="",
-        expected_status=expected,
-        actual_status=error.code.upper(),
-        scores=None,
-        pass_=False,
-        duration_ms=duration_ms,
-        failure=failure,
-        findings=(),
-        judge=None,
-    )
+def _line(**said: str) -> str:
+    return json.dumps(said, ensure_ascii=False)
 
 
 def _ms_since(began: float) -> int:

@@ -1,28 +1,19 @@
 """The settings in `config/selftest.yaml`. Names, defaults and meanings are the specification's; our additions are marked."""
 
+from collections.abc import Iterable
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-AWAITING, COMPLETE = "AWAITING_RESPONSE", "COMPLETE"
+from touchstone.scorers.selftest.system_settings import AWAITING, COMPLETE, Seconds, Status, Strict, SystemSettings
+
 #: Strictness 1 adds this to the score that passes (specification, "Strictness Adjustment").
 STRICTNESS_SPAN = 0.2
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Temperature = Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)]
-Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-#: Statuses as systems write them: COMPLETE, AWAITING_RESPONSE, ERROR.
-Status = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{0,39}$")]
 ScenarioId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
-#: The name of a topic for self-tests alone; no production topic has such a name by accident.
-SelftestTopic = Annotated[str, Field(max_length=249, pattern=r"^([a-zA-Z0-9._-]+\.)?selftest([._-][a-zA-Z0-9._-]+)?$")]
 Text = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
-
-
-class Strict(BaseModel):
-    """A part of the file: unknown keys and values of another type are refused, and errors never quote values."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
 
 
 class Asked(Strict):
@@ -48,8 +39,20 @@ class ReplyStep(Strict):
     expected_status: Status
 
 
+class FollowUp(Strict):
+    """The next turn of a scripted conversation (ours), sent whatever the system answered before. `hints`: what the judge should look for in its answer."""
+
+    prompt: Text
+    expected_status: Status = COMPLETE
+    hints: Text | None = None
+
+
 class Scenario(Strict):
-    """A kind of request and the status that it should end with. `instructions` (ours): what the generator is told, where it is no known scenario."""
+    """A kind of request and the status that it should end with.
+
+    Ours: `instructions`, what the generator is told, where it is no known scenario; `prompt`, a fixed request, for which no generator is asked, with
+    `hints` for the judge; `follow_ups`, the later turns of the conversation, after the replies.
+    """
 
     id: ScenarioId
     description: Text
@@ -57,6 +60,18 @@ class Scenario(Strict):
     requires_reply: bool = False
     reply_flow: list[ReplyStep] = Field(default_factory=list, max_length=10)
     instructions: Text | None = None
+    prompt: Text | None = None
+    hints: Text | None = None
+    follow_ups: list[FollowUp] = Field(default_factory=list, max_length=20)
+
+    @model_validator(mode="after")
+    def _is_fixed_or_written(self) -> Self:
+        """Refuse keys without effect."""
+        if self.prompt is not None and self.instructions is not None:
+            raise ValueError("prompt and instructions: a fixed request needs no generator; keep one of them")
+        if self.prompt is None and self.hints is not None:
+            raise ValueError("hints belong to a fixed request; add prompt, or leave them out, since the generator writes its own")
+        return self
 
     @model_validator(mode="after")
     def _replies_can_be_sent(self) -> Self:
@@ -69,45 +84,18 @@ class Scenario(Strict):
         return self
 
 
-class HttpSystem(Strict):
-    """A system behind HTTP. `{task_id}` in a path is the task's. `token_variable`: environment variable with its bearer token."""
-
-    adapter: Literal["http"]
-    url: str = Field(pattern=r"^https?://[^\s?#]+$", max_length=2_000)
-    submit_path: str = Field("/tasks", pattern=r"^/\S*$")
-    status_path: str = Field("/tasks/{task_id}", pattern=r"^/\S*$")
-    reply_path: str = Field("/tasks/{task_id}/reply", pattern=r"^/\S*$")
-    poll_interval_seconds: Seconds = 0.5
-    token_variable: str | None = Field(None, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")
+#: Cases of one run, repeats included: the report holds all of them.
+CASES_MAX = 5_000
 
 
-class PythonSystem(Strict):
-    """A function in this process: `package.module:function`, with or without `async`."""
-
-    adapter: Literal["python"]
-    function: str = Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_][\w.]*$", max_length=300)
-
-
-class KafkaSystem(Strict):
-    """A system that reads requests from one topic and writes replies to another. Both must be of the self-test's own: a part of their names says so."""
-
-    adapter: Literal["kafka"]
-    request_topic: SelftestTopic = "selftest.requests"
-    reply_topic: SelftestTopic = "selftest.replies"
-
-    @model_validator(mode="after")
-    def _two_topics(self) -> Self:
-        """Requests that are read as replies would answer themselves."""
-        if self.request_topic == self.reply_topic:
-            raise ValueError("request_topic and reply_topic are the same; name two topics")
-        return self
-
-
-SystemSettings = Annotated[HttpSystem | PythonSystem | KafkaSystem, Field(discriminator="adapter")]
+def repeated_id(scenarios: Iterable[Scenario]) -> str | None:
+    """The first id that is given twice; None if there is none."""
+    seen: set[str] = set()
+    return next((one.id for one in scenarios if one.id in seen or seen.add(one.id)), None)  # type: ignore[func-returns-value]  # `add` returns None
 
 
 class SelftestSettings(Strict):
-    """The whole file."""
+    """The whole file. Ours: `repeat`, how often each request is sent; `concurrency`, how many cases run at a time; `system`."""
 
     version: Literal[1]
     strictness: Share = 0.7
@@ -115,6 +103,8 @@ class SelftestSettings(Strict):
     allow_minor_format_deviation: bool = True
     max_questions_allowed: Annotated[int, Field(ge=0, le=1_000)] = 5
     timeout_seconds: Seconds = 60
+    repeat: Annotated[int, Field(ge=1, le=100)] = 1
+    concurrency: Annotated[int, Field(ge=1, le=64)] = 1
     generator: GeneratorSettings = Field(default_factory=GeneratorSettings)
     judge: Asked = Field(default_factory=Asked)
     scenarios: list[Scenario] = Field(min_length=1, max_length=200)
@@ -125,9 +115,8 @@ class SelftestSettings(Strict):
         """Refuse settings under which no case could pass."""
         if self.effective_threshold > 1:
             raise ValueError("min_score_to_pass + strictness * 0.2 is above 1, so nothing could pass; lower one of them")
-        ids = [scenario.id for scenario in self.scenarios]
-        if twice := sorted({one for one in ids if ids.count(one) > 1}):
-            raise ValueError(f"scenarios: id {twice[0]} is given twice; ids name the cases of a report")
+        if twice := repeated_id(self.scenarios):
+            raise ValueError(f"scenarios: id {twice} is given twice; ids name the cases of a report")
         return self
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, Protocol
 
-from touchstone.scorers.selftest.settings import Status
+from touchstone.scorers.selftest.system_settings import Status
 
 #: The only type of task that is ever sent.
 READ_INFO: Final = "READ_INFO"
@@ -18,7 +18,7 @@ OUTPUT_CHARS_MAX: Final = 1_000_000
 NAMESPACE: Final = re.compile(r"selftest-\d{8}-\d{4}-[a-z0-9]+")
 _STATUS: Final = re.compile(r"[A-Z][A-Z_]{0,39}")
 
-FaultCode = Literal["unreachable", "refused", "failed", "unreadable", "too_large", "timeout"]
+FaultCode = Literal["unreachable", "broken", "refused", "failed", "unreadable", "too_large", "timeout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,16 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a task stands. `task_id`: the system's own name of it; the session's if it has none."""
+    """How a task stands. `task_id`: the system's own name of it; the session's if it has none.
+
+    For systems that get each turn as one request: `said`, the turns so far as (user, system), and `carried`, values for the next turn's template.
+    """
 
     task_id: str
     status: Status
     output: str
+    said: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    carried: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         """Replace lone surrogates, which JSON can contain and a UTF-8 report cannot."""
@@ -77,8 +82,8 @@ class Outcome:
 class SystemFault(Exception):
     """The system gave no outcome. It is the system's failure; the message never quotes what it sent.
 
-    `unreachable`: no connection; `refused`: it answered with an error; `failed`: a function raised; `unreadable`: what it sent has another form;
-    `too_large`; `timeout`.
+    `unreachable`: no connection; `broken`: the connection ended before the answer did; `refused`: it answered with an error; `failed`: a function
+    raised, or a program ended with an error; `unreadable`: what it sent has another form; `too_large`; `timeout`.
     """
 
     def __init__(self, code: FaultCode, detail: str = "") -> None:
@@ -121,15 +126,20 @@ def outcome_of(document: Any, task_id: str) -> Outcome:
     """The outcome in a system's JSON: `status`, `output` (or `result`), `task_id`. Raises `SystemFault`."""
     if not isinstance(document, Mapping):
         raise SystemFault("unreadable", "not a JSON object")
-    status = document.get("status")
-    if not isinstance(status, str) or not _STATUS.fullmatch(status.strip().upper()):
-        raise SystemFault("unreadable", "no status")
+    status = status_of(document.get("status"))
     output = next((document[name] for name in ("output", "result") if document.get(name) is not None), "")
     if not isinstance(output, str):
         raise SystemFault("unreadable", "the output is no text")
     if len(output) > OUTPUT_CHARS_MAX:
         raise SystemFault("too_large", f"an output of more than {OUTPUT_CHARS_MAX} characters")
-    return Outcome(task_id_of(document) or task_id, status.strip().upper(), output)
+    return Outcome(task_id_of(document) or task_id, status, output)
+
+
+def status_of(word: Any) -> Status:
+    """A status in capitals. Raises `SystemFault`."""
+    if not isinstance(word, str) or not _STATUS.fullmatch(word.strip().upper()):
+        raise SystemFault("unreadable", "no status")
+    return word.strip().upper()
 
 
 def task_id_of(document: Any) -> str | None:

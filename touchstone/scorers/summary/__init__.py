@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.reports.summary import LossReport
 from touchstone.schemas.summary import SummaryCase
-from touchstone.scorers.base import AsksJudge, ConfigError, Place, Samples
+from touchstone.scorers.base import AsksJudge, ConfigError, Lacking, Place, Samples
+from touchstone.scorers.installing import install_extras
 from touchstone.scorers.suite import Suite
 from touchstone.scorers.summary import batch
 from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, SummarySettings, fingerprint, resolve
@@ -59,7 +60,7 @@ def score_summary(
 def _scorer(settings: SummarySettings, engines: Engines | None) -> SummaryLossScorer:
     """A scorer over given or new engines. Faulty settings are found before models are loaded."""
     if absent := [name for name in NEEDED if find_spec(name) is None]:
-        raise ConfigError(f"summary_loss: no module {absent[0]!r} here; install touchstone-stream[nli-onnx,summary]")
+        raise ConfigError(f"summary_loss: no module {absent[0]!r} here; {install_extras('nli-onnx', 'summary')}")
     from touchstone.scorers.engines.open_engines import open_engines
     from touchstone.scorers.summary.components.support import calibration_for
     from touchstone.scorers.summary.golds import load_golds
@@ -85,7 +86,7 @@ def notes(settings: SummarySettings) -> list[str]:
         lines.append(f"numbers: {numbers}")
     if settings.asks_judge:
         lines.append(
-            f"judge: {settings.judge.model}" if settings.judge.is_usable else f"what is uncertain stays with the models: {settings.judge.why_unusable}"
+            f"judge: {settings.judge.model}" if settings.judge.is_usable else Lacking(f"what is uncertain stays with the models: {settings.judge.why_unusable}")
         )
     return lines
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from touchstone.schemas.result import Finding, Severity
+from touchstone.schemas.result import Finding, Label, Severity
+from touchstone.scorers.reporting.findings import LABEL_BOUND
 from touchstone.scorers.reporting.words import visible
 from touchstone.scorers.summary.components import facts, flow
 from touchstone.scorers.summary.components.questions import named_units
@@ -56,6 +57,12 @@ CONFLICTS_SHOWN_MAX = 50
 def conflict_findings(conflicts: Sequence[Conflict], prepared: Prepared, *, quote: bool) -> tuple[Finding, ...]:
     """One finding per conflict, critical where it is clinical, with the sentence's path and the unit it is about; the words only with `quote`."""
     return tuple(_finding(conflict, prepared, quote=quote) for conflict in conflicts[:CONFLICTS_SHOWN_MAX])
+
+
+def bound_finding(by_loss: Label, label: Label) -> tuple[Finding, ...]:
+    """The finding that explains a label that conflicts lowered; empty if they did not."""
+    message = f"the label is {label} because of the conflicts found; by the loss alone it would be {by_loss}"
+    return () if label == by_loss else (Finding(severity="info", code=LABEL_BOUND, path="loss", message=message),)
 
 
 def _finding(conflict: Conflict, prepared: Prepared, *, quote: bool) -> Finding:

@@ -9,8 +9,11 @@ from pydantic import ValidationError
 
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.json_documents import read_bounded
+from touchstone.scorers.json_keys import has_key_twice
 
 PROBLEMS_TOLD_MAX = 3
+GOLD_BYTES_MAX = 268_435_456
 _EXPLAINED = {
     "missing": "is missing",
     "string_type": "is not a string",
@@ -23,12 +26,12 @@ _EXPLAINED = {
 def load_golds(path: Path) -> Mapping[str, GoldStandardDatum]:
     """Every gold of a file by its source id. Raises `ConfigError` that names line, field and the expected value, without the gold's text."""
     try:
-        text = path.expanduser().read_text(encoding="utf-8-sig")
+        data = read_bounded(path.expanduser(), GOLD_BYTES_MAX, named="gold: ", remedy="name a file of gold standards", too_large="score its parts one by one")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ConfigError(f"gold: {path}: is not UTF-8; save it as UTF-8") from None
-    except (OSError, RuntimeError) as error:
-        why = getattr(error, "strerror", None) or type(error).__name__
-        raise ConfigError(f"gold: {path}: cannot be read ({why}); name a file of gold standards") from None
+    except RuntimeError as error:
+        raise ConfigError(f"gold: {path}: cannot be read ({type(error).__name__}); name a file of gold standards") from None
     golds: dict[str, GoldStandardDatum] = {}
     seen: dict[str, str] = {}
     for where, value in _values(text, str(path)):
@@ -43,12 +46,13 @@ def load_golds(path: Path) -> Mapping[str, GoldStandardDatum]:
 
 
 def _values(text: str, path: str) -> Iterator[tuple[str, Any]]:
-    """Each value with its place: the items of one array, one object, or a value per line."""
+    """Each value with its place: the items of one array, one object, or a value per line. Raises `ConfigError`."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
         yield from _lines(text, path)
         return
+    _once(text, whole, path)
     if isinstance(whole, list):
         yield from ((f"{path}[{place}]", value) for place, value in enumerate(whole))
     else:
@@ -60,10 +64,17 @@ def _lines(text: str, path: str) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                yield f"{path}:{number}", json.loads(line)
+                value = json.loads(line)
             except (ValueError, RecursionError) as error:
                 column = f", column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
                 raise ConfigError(f"gold: {path}:{number}{column}: is not JSON; write an array, or one gold per line") from None
+            _once(line, value, f"{path}:{number}")
+            yield f"{path}:{number}", value
+
+
+def _once(text: str, value: Any, where: str) -> None:
+    if has_key_twice(text.encode("utf-8", "surrogatepass"), value):
+        raise ConfigError(f"gold: {where}: has an object with a key twice; keep one")
 
 
 def _datum(where: str, value: Any) -> GoldStandardDatum:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.base import TextTooLong
-from touchstone.scorers.judges.ask.consult import consult, judge_details, settled
+from touchstone.scorers.judges.ask.consult import bounded, consult, judge_details, settled
 from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary.components.length import same_tokenizer
 from touchstone.scorers.summary.components.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
 from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
 from touchstone.scorers.summary.components.weighing import Components, weigh
-from touchstone.scorers.summary.details import conflict_findings, details_of, findings_of, hard_fail_details
+from touchstone.scorers.summary.details import bound_finding, conflict_findings, details_of, findings_of, hard_fail_details
 from touchstone.scorers.summary.judge_prompt import prompt
 from touchstone.scorers.summary.judging.judgement import CERTAIN, COMPONENT, HARD_FAIL, Judgement
 from touchstone.scorers.summary.judging.statement_ids import fields_of, rulings_of, source_shown
@@ -142,10 +142,14 @@ class SummaryLossScorer:
         details = details_of(prepared, asked, components, settings)
         if judgement is not None:
             details |= {"parts": judgement.origins(components), "judge": judgement.details(components)}
+        by_loss = label_of(components.values["loss"], settings.labels)
+        label_by_values = capped(by_loss, components.conflicts, settings.conflicts)
+        in_vain = "" if judgement is None else judgement.in_vain
+        label, unjudged = bounded(label_by_values, "Review", in_vain)
         return Scorecard(
-            label=capped(label_of(components.values["loss"], settings.labels), components.conflicts, settings.conflicts),
+            label=label,
             values=components.values,
-            findings=conflict_findings(components.conflicts, prepared, quote=settings.quote),
+            findings=conflict_findings(components.conflicts, prepared, quote=settings.quote) + bound_finding(by_loss, label_by_values) + unjudged,
             failures=() if judgement is None else judgement.failures,
             components_missing=missing(components.losses),
             not_checked=self._not_checked(prepared) + (() if judgement is None else judgement.not_checked()),

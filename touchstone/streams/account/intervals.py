@@ -11,8 +11,9 @@ from typing import NamedTuple
 from touchstone.schemas.result import Outcome
 
 #: The stronger outcome wins where two claim an offset. An event that was scored once has its result, whatever a replay
-#: says later; a dead letter outranks a shed event, and a skipped event is the weakest claim.
-STRENGTH: dict[Outcome, int] = {"skipped": 0, "shed": 1, "dead": 2, "scored": 3}
+#: says later; a dead letter outranks a shed event, and a skipped event that. An event that
+#: any worker has read has not expired, so that is the weakest claim.
+STRENGTH: dict[Outcome, int] = {"expired": 0, "skipped": 1, "shed": 2, "dead": 3, "scored": 4}
 
 #: First and last offset, both included.
 Span = tuple[int, int]

@@ -33,11 +33,12 @@ VALUE_MAX = 1e280
 
 
 class AccountKey(NamedTuple):
-    """One account of outcomes: a suite's version, on one partition of an input topic."""
+    """One account of outcomes: a suite's version, on one partition of an input topic. `topic_id`: empty if it is not known."""
 
     suite: str
     suite_version: str
     topic: str
+    topic_id: str
     partition: int
 
 
@@ -57,11 +58,17 @@ class BatchKey(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The place of an event. If an event is repeated, its lowest position counts."""
+    """The place of an event. If an event is repeated, its lowest position counts. `topic_id`: empty if it is not known."""
 
     topic: str
+    topic_id: str
     partition: int
     offset: int
+
+    def may_be(self, other: "Position") -> bool:
+        """True unless the two are different places: a topic id that is not known may be any."""
+        here, there = (self.topic, self.partition, self.offset), (other.topic, other.partition, other.offset)
+        return here == there and (self.topic_id == other.topic_id or not (self.topic_id and other.topic_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class ResultRow:
     """One result of the store: its event as it was on the topic (`document`), and columns to find and count it by.
 
     `scores`: its values, as JSON. `content`: digest of all that a report could show. It leaves out the event's place, when it was scored and
-    how long that took, so a replay has the same content.
+    how long that took, so a replay has the same content. `checksum`: of the event; 0 if it is not known.
     """
 
     result_id: str
@@ -85,11 +92,12 @@ class ResultRow:
     scores: str
     document: str
     content: str
+    checksum: int = 0
 
     @property
     def account(self) -> AccountKey:
         """The account its source offset belongs to."""
-        return AccountKey(self.suite, self.suite_version, self.source.topic, self.source.partition)
+        return AccountKey(self.suite, self.suite_version, self.source.topic, self.source.topic_id, self.source.partition)
 
 
 @dataclass(slots=True)
@@ -97,7 +105,7 @@ class Projection:
     """What one polled batch of the results topic adds to the store.
 
     `expected`: partition → the position it was read from (None: never read before). `reached`: partition → next offset.
-    `rejected`: code → records that could not be read and were passed over.
+    `rejected`: code → records that could not be read and were passed over. `topic_id`: of the results topic.
     """
 
     topic: str
@@ -107,6 +115,7 @@ class Projection:
     outcomes: dict[AccountKey, list[Interval]] = field(default_factory=dict)
     ledger_records: int = 0
     rejected: Counter[str] = field(default_factory=Counter)
+    topic_id: str = ""
 
 
 class Unreadable(Exception):
@@ -164,7 +173,7 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
     if any(abs(number) > VALUE_MAX for number in result.values.values()):
         raise Unreadable("out_of_bounds")
     texts = (result.result_id, result.event_id, result.case_id or "", result.kind, result.suite, result.suite_version, result.config_digest)
-    _bounded(*texts, result.source.topic)
+    _bounded(*texts, result.source.topic, result.source.topic_id)
     _bounded_position(result.source.partition, result.source.offset)
     batch, size = _batch_and_size(result, suites.get(result.suite))
     return ResultRow(
@@ -172,11 +181,12 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
         label=result.label,
         batch=batch,
         batch_size=size,
-        source=Position(result.source.topic, result.source.partition, result.source.offset),
+        source=Position(result.source.topic, result.source.topic_id, result.source.partition, result.source.offset),
         scored_at=_in_utc(result.scored_at),
         scores=orjson.dumps(result.values, option=orjson.OPT_SORT_KEYS).decode(),
         document=value.decode(),
         content=content_of(result),
+        checksum=result.source.checksum,
     )
 
 
@@ -201,7 +211,7 @@ def content_of(result: ScoreResult) -> str:
 def restore(row: ResultRow) -> ScoreResult:
     """The result that a row holds, at the position that counts for it (see `Position`), scored at a moment in UTC. Raises `ValueError`."""
     result = ScoreResult.model_validate_json(row.document, extra="ignore")
-    counted = {"source": SourceRef(**row.source._asdict()), "scored_at": row.scored_at.astimezone(UTC)}
+    counted = {"source": SourceRef(**row.source._asdict(), checksum=row.checksum), "scored_at": row.scored_at.astimezone(UTC)}
     is_as_counted = result.source == counted["source"] and result.scored_at.isoformat() == row.scored_at.astimezone(UTC).isoformat()
     return result if is_as_counted else result.model_copy(update=counted)
 
@@ -236,7 +246,7 @@ def read_ledger(value: bytes) -> tuple[AccountKey, list[Interval]]:
         record = LedgerRecord.model_validate_json(value, extra="ignore")
     except ValidationError:
         raise Unreadable("invalid_ledger") from None
-    _bounded(record.suite, record.suite_version, record.topic)
+    _bounded(record.suite, record.suite_version, record.topic, record.topic_id)
     intervals: list[Interval] = []
     for entry in record.entries:
         _bounded(entry.reason)
@@ -245,7 +255,7 @@ def read_ledger(value: bytes) -> tuple[AccountKey, list[Interval]]:
             if first > last:
                 raise Unreadable("invalid_ledger")
             intervals.append(Interval(first, last, entry.outcome, entry.reason))
-    return AccountKey(record.suite, record.suite_version, record.topic, record.partition), intervals
+    return AccountKey(record.suite, record.suite_version, record.topic, record.topic_id, record.partition), intervals
 
 
 def _bounded(*texts: str) -> None:

@@ -14,15 +14,17 @@ from typing import Any
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError, OffsetOutOfRangeError, for_code
+from aiokafka.errors import KafkaError, OffsetOutOfRangeError, UnknownTopicOrPartitionError, for_code
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.suite import Suite, unknown_suite
 from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
 from touchstone.streams.account.projection import NO_SUITES, project
-from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions
+from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions, check_topic
 from touchstone.streams.telemetry.metrics import ProjectorCounts
+from touchstone.streams.topics.cluster_clock import ClusterClock
+from touchstone.streams.topics.identity import TopicMetadata
 from touchstone.streams.wire.clients import check_topics, client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.waiting import once_reached
@@ -34,6 +36,10 @@ REPORTS_PER_ROUND_MAX = 64
 POLL_MS = 250
 #: Names of the dependencies on the readiness page.
 SPOKEN = {"kafka": "the broker", "store": "the store"}
+#: A call of the store that takes longer does not count as an answer.
+STORE_PATIENCE_S = 30.0
+#: SQLite's and PostgreSQL's codes for a full disk.
+DISK_FULL = frozenset({"SQLITE_FULL", "53100"})
 
 
 class Projector:
@@ -54,14 +60,24 @@ class Projector:
         self._metrics = metrics or ProjectorCounts()
         self._clock = clock
         self._topic = settings.topics.results
+        self._topic_id = ""
+        self._cluster_clock = ClusterClock()
         self._down: dict[str, tuple[float, str]] = {}
+        self._asked: dict[object, float] = {}
+        self._unsent = False
+        self._owed: dict[int, int] = {}
         self._writing = asyncio.Lock()
         self.ready = asyncio.Event()
 
     def readiness(self) -> tuple[bool, str]:
-        """Whether broker and store answer, and the reason if not. Read from another thread."""
+        """Whether the broker answers and the store takes writes, and the reason if not. Read from another thread."""
         now = time.monotonic()
-        gone = [f"{SPOKEN[name]} has not answered for {now - since:.0f} s ({code})" for name, (since, code) in sorted(self._down.items())]
+        gone = [_gone_for(SPOKEN[name], now - since, code) for name, (since, code) in sorted(self._down.items())]
+        silent_s = now - min(self._asked.copy().values(), default=now)
+        if silent_s > STORE_PATIENCE_S and "store" not in self._down:
+            gone.append(_gone_for(SPOKEN["store"], silent_s, "silent"))
+        if clock := self._cluster_clock.why():
+            gone.append(clock)
         if gone:
             return False, ", ".join(gone)
         return self.ready.is_set(), "connecting to the broker and the store"
@@ -131,14 +147,16 @@ class Projector:
             producer = AIOKafkaProducer(**options, acks="all", enable_idempotence=True)
             stack.push_async_callback(close_client, producer.stop)
             await producer.start()
+            metadata = TopicMetadata(self._settings.kafka)
+            stack.push_async_callback(metadata.close)
+            self._cluster_clock = metadata.clock
+            self._topic_id = await self._topic_id_now(metadata)
+            check_topic(self._topic, await self._ask(self._store.topic_id, self._topic), self._topic_id)
             positions = await self._assign(consumer, await self._partitions(admin))
-            self._back("kafka")
-            self._back("store")
-            self.ready.set()
             watching = asyncio.create_task(self._watch(admin))
             stack.callback(watching.cancel)
             while not stop.is_set():
-                await self._work(consumer, producer, positions, stop)
+                await self._work(consumer, producer, metadata, positions, stop)
                 async with asyncio.timeout(self._settings.kafka.probe_timeout_s):
                     partitions = await self._partitions(admin)
                 if set(partitions) - positions.keys():
@@ -157,50 +175,78 @@ class Projector:
             except (KafkaError, OSError, TimeoutError) as error:
                 self._gone("kafka", type(error).__name__)
             else:
-                self._back("kafka")
+                if not self._unsent:
+                    self._back("kafka")
 
-    async def _work(self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer, positions: dict[int, int | None], stop: asyncio.Event) -> None:
+    async def _ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the store in a thread, noting since when it has been asked."""
+        key = object()
+        self._asked[key] = time.monotonic()
+        try:
+            return await asyncio.to_thread(call, *arguments)
+        finally:
+            del self._asked[key]
+
+    async def _work(
+        self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer, metadata: TopicMetadata, positions: dict[int, int | None], stop: asyncio.Event
+    ) -> None:
         """Poll, write and report until it is time to look after the broker."""
         until = time.monotonic() + self._settings.kafka.probe_interval_s
         while not stop.is_set() and time.monotonic() < until:
             polled = await _poll(consumer, self._settings.projector.batch_records_max)
             if polled:
+                # Asked after the poll: what was read before is of the topic that the store's positions belong to, or nothing of it is written.
+                if await self._topic_id_now(metadata) != self._topic_id:
+                    raise OffsetOutOfRangeError
                 await self._write(polled, positions)
             await self._report(producer)
+            if not self.ready.is_set() and not self._owed:
+                # A store on a full disk can be read, and so can a broker: only what was written shows that they are back, all that it refused included.
+                await self._ask(self._store.check_writable)
+                self._back("kafka")
+                self._back("store")
+                self.ready.set()
 
     async def _write(self, polled: Mapping[int, Sequence[Any]], positions: dict[int, int | None]) -> None:
         """One transaction; the positions in memory follow it."""
         projection = await asyncio.to_thread(project, self._topic, positions, polled, self._suites)
+        projection.topic_id = self._topic_id
         began = time.perf_counter()
+        self._owed = {number: max(reached, self._owed.get(number, 0)) for number, reached in (self._owed | projection.reached).items()}
         async with self._writing:
-            applied = await asyncio.to_thread(self._store.apply, projection, self._clock())
+            applied = await self._ask(self._store.apply, projection, self._clock())
+        self._owed = {number: reached for number, reached in self._owed.items() if reached > projection.reached.get(number, 0)}
         self._metrics.transaction(time.perf_counter() - began)
         positions.update(projection.reached)
-        counts = {"new": applied.new, "replaced": applied.replaced, "repeat": applied.repeats, "replay": applied.replays}
+        counts = {"new": applied.new, "replaced": applied.replaced, "repeat": applied.repeats, "replay": applied.replays, "contradicted": applied.contradicted}
         for kind, count in {**counts, "ledger": projection.ledger_records}.items():
             if count:
                 self._metrics.records(kind, count)
+        if applied.contradicted:
+            log.warning("positions_contradicted", topic=self._topic, count=applied.contradicted)
         for code, count in projection.rejected.items():
             self._metrics.records(f"rejected:{code}", count)
             log.warning("results_record_unreadable", topic=self._topic, code=code, count=count)
 
     async def _report(self, producer: AIOKafkaProducer) -> None:
         """Send what is due and remember what the broker acknowledged."""
-        states = await asyncio.to_thread(self._store.due, self._clock(), REPORTS_PER_ROUND_MAX)
+        states = await self._ask(self._store.due, self._clock(), REPORTS_PER_ROUND_MAX)
         if not states:
             return
+        self._unsent = True
         planned: list[tuple[Emitted, asyncio.Future[Any] | None, float]] = []
         for state in states:
             began = time.perf_counter()
-            summary = await asyncio.to_thread(self._store.summary, state.report_id)
+            summary = await self._ask(self._store.summary, state.report_id)
             seconds = time.perf_counter() - began
             planned.append((*await self._send(producer, state, summary, seconds), seconds))
         acknowledged = await asyncio.gather(*(future for _, future, _ in planned if future is not None), return_exceptions=True)
         failure = next((outcome for outcome in acknowledged if isinstance(outcome, BaseException)), None)
         if failure is not None:
             raise failure  # none of the round is marked: what was acknowledged is sent again under the same id
+        self._unsent = False
         async with self._writing:
-            await asyncio.to_thread(self._store.mark_emitted, [emitted for emitted, _, _ in planned])
+            await self._ask(self._store.mark_emitted, [emitted for emitted, _, _ in planned])
         for emitted, future, seconds in planned:
             if future is not None:
                 self._metrics.report(emitted.final, seconds)
@@ -222,6 +268,13 @@ class Projector:
             return emitted, None
         return emitted, await producer.send(self._settings.topics.reports, value=value, key=key, headers=headers)
 
+    async def _topic_id_now(self, metadata: TopicMetadata) -> str:
+        """The id of the results topic, freshly asked; empty where the broker gives none. Raises `UnknownTopicOrPartitionError` while there is no such topic."""
+        topic = (await metadata.read([self._topic])).get(self._topic)
+        if topic is None:
+            raise UnknownTopicOrPartitionError
+        return topic.topic_id
+
     async def _partitions(self, admin: AIOKafkaAdminClient) -> list[int]:
         """Partition numbers of the results topic, freshly asked."""
         described = (await admin.describe_topics([self._topic]))[0]
@@ -232,7 +285,7 @@ class Projector:
     async def _assign(self, consumer: AIOKafkaConsumer, numbers: Sequence[int]) -> dict[int, int | None]:
         """Take every partition from the store's positions on. Raises `StoreRefused` if the topic does not have them."""
         partitions = {number: TopicPartition(self._topic, number) for number in numbers}
-        stored = await asyncio.to_thread(self._store.positions, self._topic)
+        stored = await self._ask(self._store.positions, self._topic)
         starts = await consumer.beginning_offsets(list(partitions.values()))
         ends = await consumer.end_offsets(list(partitions.values()))
         check_positions(self._topic, stored, {number: (starts[part], ends[part]) for number, part in partitions.items()})
@@ -287,6 +340,11 @@ async def _poll(consumer: AIOKafkaConsumer, most: int) -> dict[int, list[Any]]:
         if not more or not any([(consumer.highwater(part) or 0) > await consumer.position(part) for part in consumer.assignment()]):
             break
     return polled
+
+
+def _gone_for(what: str, seconds: float, code: str) -> str:
+    """Why a dependency keeps the projector from being ready."""
+    return f"the disk of {what} has been full for {seconds:.0f} s ({code})" if code in DISK_FULL else f"{what} has not answered for {seconds:.0f} s ({code})"
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:

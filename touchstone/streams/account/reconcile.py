@@ -10,6 +10,7 @@ from touchstone.streams.account.store_port import Account
 
 #: Differences that a store shows while it is behind, and no longer once it has caught up.
 LAG_CODES = frozenset({"dead_outcome_missing"})
+_FORMER = "of the topic (id {id}) that was deleted, and then made anew under the same name; what it held past these outcomes cannot be known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,8 @@ class PartitionFacts:
     `latest_end`: the end read after the store was, None if nothing flowed in between.
     `intervals`: outcomes of every version of the suite, folded. `unmatched`: offsets that are scored without a result or
     a repeat in the store, or the other way round. `first`: the first offset to account for.
-    `dead_letters`: None if they were not read.
+    `dead_letters`: None if they were not read. `contradicted`: offsets at which results name two different events.
+    `former`: the topic of this id is gone, and another one has its name; `start` and `end` are then the bounds of its outcomes.
     """
 
     topic: str
@@ -46,11 +48,19 @@ class PartitionFacts:
     first: int = 0
     dead_letters: DeadLetters | None = None
     latest_end: int | None = None
+    contradicted: tuple[Span, ...] = ()
+    topic_id: str = ""
+    former: bool = False
 
     @property
     def settled(self) -> int:
         """The offset below which every event must have an outcome."""
         return self.committed if self.committed is not None else self.first
+
+    @property
+    def decided(self) -> int:
+        """The offset below which nothing can change any more: what is committed, and what Kafka has deleted since."""
+        return self.settled if self.committed is None else max(self.settled, min(self.start, self.end))
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +74,11 @@ class Difference:
 
 @dataclass(slots=True)
 class PartitionAccount:
-    """The account of one partition: `consumed = scored + skipped + shed + dead + in flight + empty + holes`.
+    """The account of one partition: `consumed = scored + skipped + shed + dead + expired + in flight + empty + holes`.
 
-    Outcomes are counted below the committed offset; those of events in flight are in `ahead`. `empty`: offsets that hold
-    no record (transaction markers, compaction, retention).
+    Outcomes are counted below the committed offset, or below the log's start where that is later; those of events in flight are in `ahead`.
+    `expired`: offsets that Kafka deleted before a worker had read them. `empty`: offsets that hold no record (transaction markers, compaction).
+    `former`: of a topic that was deleted, and whose name another one has now.
     """
 
     topic: str
@@ -82,15 +93,18 @@ class PartitionAccount:
     dead: dict[str, int]
     in_flight: int
     ahead: int
+    expired: list[Span] = field(default_factory=list)
     empty: int = 0
     holes: list[Span] = field(default_factory=list)
     differences: list[Difference] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    topic_id: str = ""
+    former: bool = False
 
     @property
     def closes(self) -> bool:
-        """True if there is no hole and no difference."""
-        return not self.holes and not self.differences
+        """True if there is no hole, no difference, and nothing that was deleted unread."""
+        return not self.holes and not self.differences and not self.expired
 
     @property
     def contradicted(self) -> bool:
@@ -101,6 +115,8 @@ class PartitionAccount:
         """For machines."""
         return {
             "topic": self.topic,
+            "topic_id": self.topic_id,
+            "former": self.former,
             "partition": self.partition,
             "start": self.start,
             "end": self.end,
@@ -110,6 +126,7 @@ class PartitionAccount:
             "skipped": self.skipped,
             "shed": self.shed,
             "dead": self.dead,
+            "expired": self.expired,
             "in_flight": self.in_flight,
             "ahead": self.ahead,
             "empty": self.empty,
@@ -170,11 +187,12 @@ def judge(facts: PartitionFacts, present: Iterable[int] | None = None, waiting: 
     `present`: those of the candidate holes that hold a record; None: not looked up, every candidate counts as a hole.
     `waiting`: how many offsets from the committed one on hold a record; None: not looked up, all of them.
     """
-    ahead = max(0, facts.end - facts.settled)
+    ahead = max(0, facts.end - facts.decided)
     in_flight = ahead if waiting is None else waiting
     candidates = candidate_holes(facts)
     holes = candidates if present is None else _within(candidates, present)
-    below = clip(facts.intervals, facts.first, facts.settled)
+    below = clip(facts.intervals, facts.first, facts.decided)
+    untold = gaps(facts.intervals, facts.settled, facts.decided)
     account = PartitionAccount(
         facts.topic,
         facts.partition,
@@ -187,15 +205,31 @@ def judge(facts: PartitionFacts, present: Iterable[int] | None = None, waiting: 
         shed=_by_reason(below, "shed"),
         dead=_by_reason(below, "dead"),
         in_flight=in_flight,
-        ahead=sum(one.length for one in clip(facts.intervals, facts.settled, facts.end)),
+        ahead=sum(one.length for one in clip(facts.intervals, facts.decided, facts.end)),
+        expired=join([*spans_of(below, "expired"), *untold]),
         empty=size(candidates) - size(holes) + ahead - in_flight,
         holes=holes,
+        topic_id=facts.topic_id,
+        former=facts.former,
     )
+    if facts.former:
+        account.notes.append(_FORMER.format(id=facts.topic_id or "not known"))
+    account.notes += _below_the_log(facts, candidates, untold)
     account.differences += _bounds(facts)
     account.differences += _rows(facts)
     if facts.dead_letters is not None:
         _compare_dead_letters(facts, facts.dead_letters, account)
     return account
+
+
+def _below_the_log(facts: PartitionFacts, candidates: Sequence[Span], untold: Sequence[Span]) -> Iterable[str]:
+    """What cannot be looked up, because Kafka no longer has it."""
+    if untold:
+        yield f"{size(untold)} of the expired offsets are not in the ledger yet: the next worker that reads the partition writes them"
+    gone = size(subtract(candidates, [(facts.start, facts.end)]))
+    if gone and not facts.former:
+        what = "transaction markers, compaction, or events that were deleted while no worker could tell"
+        yield f"{gone} empty offsets are below the log's start {facts.start}, so nothing shows what they were: {what}"
 
 
 def _within(spans: Sequence[Span], offsets: Iterable[int]) -> list[Span]:
@@ -230,6 +264,9 @@ def _rows(facts: PartitionFacts) -> Iterable[Difference]:
     """`scored offsets = result rows + repeats`, offset by offset."""
     if facts.scored_without_row:
         yield Difference("result_missing", "scored, but the store has neither a result nor a repeat", facts.scored_without_row)
+    if facts.contradicted:
+        what = "results of two different events (the topic was made anew and its broker gives no topic ids, or the log was cut back)"
+        yield Difference("position_contradicted", what, facts.contradicted)
     if facts.row_without_scored:
         yield Difference("outcome_missing", "the store has a result or a repeat, but no outcome", facts.row_without_scored)
 

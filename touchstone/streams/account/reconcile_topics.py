@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,11 +12,11 @@ from aiokafka.errors import KafkaError
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.account.intervals import Interval, Span, runs, size
-from touchstone.streams.account.projection import AccountKey
+from touchstone.streams.account.intervals import Interval, Span, join, runs, size
 from touchstone.streams.account.reconcile import DeadLetters, PartitionFacts, Reconciliation, candidate_holes, facts_of_accounts, judge
-from touchstone.streams.account.store_port import AccountStore, check_positions
+from touchstone.streams.account.store_port import AccountStore, check_positions, check_topic
 from touchstone.streams.topics.dlq import parse_letter
+from touchstone.streams.topics.identity import ids_of
 from touchstone.streams.wire.clients import check_topics, client_options, unreachable
 from touchstone.streams.wire.closing import close_client
 
@@ -43,24 +43,25 @@ class Question:
 
 @dataclass(slots=True)
 class _Log:
-    """Bounds of partitions, and what the group has committed."""
+    """Bounds of partitions, what the group has committed, and the topics' ids."""
 
     starts: dict[TopicPartition, int] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
     committed: dict[TopicPartition, int | None] = field(default_factory=dict)
+    topic_ids: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class _Letters:
-    """Dead letters by the input partition they name. `complete`: retention has deleted none."""
+    """Dead letters by the input partition they name, and its topic's id. `complete`: retention has deleted none."""
 
-    offsets: dict[TopicPartition, list[int]]
+    offsets: dict[tuple[TopicPartition, str], list[Span]]
     complete: bool
 
-    def of(self, part: TopicPartition) -> DeadLetters:
-        """Those of one input partition."""
-        named = self.offsets.get(part, [])
-        return DeadLetters(tuple(runs(named)), len(named), self.complete)
+    def of(self, part: TopicPartition, topic_ids: Iterable[str]) -> DeadLetters:
+        """Those of one input partition of the topics with these ids."""
+        named = [span for topic_id in topic_ids for span in self.offsets.get((part, topic_id), ())]
+        return DeadLetters(tuple(join(named)), size(named), self.complete)
 
 
 async def reconcile(settings: Settings, store: AccountStore, question: Question) -> Reconciliation:
@@ -76,6 +77,9 @@ async def reconcile(settings: Settings, store: AccountStore, question: Question)
         async with _consumer(settings, group=f"{settings.worker.group_prefix}.{question.suite}") as consumer:
             inputs = [TopicPartition(topic, number) for topic in question.topics for number in range(counts[topic])]
             log = await _read_log(consumer, inputs)
+            topics = await ids_of(kafka, [*question.topics, names.results])
+            log.topic_ids = {topic: topics[topic] for topic in question.topics}
+            check_topic(names.results, await asyncio.to_thread(store.topic_id, names.results), topics[names.results])
             results = [TopicPartition(names.results, number) for number in range(counts[names.results])]
             behind = await _catch_up(consumer, store, names.results, results, question.wait_s)
             letters = None
@@ -86,6 +90,9 @@ async def reconcile(settings: Settings, store: AccountStore, question: Question)
             facts = await _with_latest_ends(consumer, inputs, await asyncio.to_thread(_facts, store, question, log, letters, reads_all))
             accounts = []
             for one in facts:
+                if one.former:
+                    accounts.append(judge(one, present=()))  # nobody can look into it any more
+                    continue
                 candidates = candidate_holes(one)
                 present = await _present(consumer, TopicPartition(one.topic, one.partition), candidates, one) if candidates else None
                 accounts.append(judge(one, present, await _waiting(consumer, one)))
@@ -113,7 +120,7 @@ async def _read_log(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartit
 async def _with_latest_ends(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition], facts: Sequence[PartitionFacts]) -> list[PartitionFacts]:
     """The facts with the ends as they are after the store was read: what it knows by then has an offset below them."""
     ends = await consumer.end_offsets(partitions)
-    return [replace(one, latest_end=ends.get(TopicPartition(one.topic, one.partition))) for one in facts]
+    return [one if one.former else replace(one, latest_end=ends.get(TopicPartition(one.topic, one.partition))) for one in facts]
 
 
 async def _catch_up(consumer: AIOKafkaConsumer, store: AccountStore, topic: str, partitions: Sequence[TopicPartition], wait_s: float) -> int:
@@ -131,26 +138,49 @@ async def _catch_up(consumer: AIOKafkaConsumer, store: AccountStore, topic: str,
 
 
 def _facts(store: AccountStore, question: Question, log: _Log, letters: _Letters | None, reads_all: bool) -> list[PartitionFacts]:
-    """The facts of store and topics about every partition. Partitions that only the store knows come with an empty log."""
-    keys: dict[TopicPartition, list[AccountKey]] = {part: [] for part in log.ends}
-    for topic in question.topics:
-        for key in store.accounts(question.suite, topic):
-            keys.setdefault(TopicPartition(topic, key.partition), []).append(key)
+    """The facts of store and topics about every partition: first those of topics that are gone. Partitions that only the store knows have an empty log."""
     facts = []
-    for part in sorted(keys):
-        folded, without_row, without_score = facts_of_accounts([store.account(key) for key in keys[part]])
-        start, committed = log.starts.get(part, 0), log.committed.get(part)
-        facts.append(
-            PartitionFacts(
-                *(part.topic, part.partition, start, log.ends.get(part, 0), committed),
-                intervals=folded,
-                scored_without_row=without_row,
-                row_without_scored=without_score,
-                first=_first_owed(folded, start, committed, reads_all),
-                dead_letters=letters.of(part) if letters is not None else None,
-            )
-        )
+    for topic in question.topics:
+        keys, contradicted = store.accounts(question.suite, topic), store.contradictions(question.suite, topic)
+        gone, here = _incarnations(log.topic_ids[topic], {key.topic_id for key in keys}, {topic_id for topic_id, _, _ in contradicted})
+        numbers = {part.partition for part in log.ends if part.topic == topic}
+        for topic_ids, former in [*((one, True) for one in gone), (here, False)]:
+            for number in sorted({key.partition for key in keys if key.topic_id in topic_ids} | (set() if former else numbers)):
+                part = TopicPartition(topic, number)
+                folded, without_row, without_score = facts_of_accounts(
+                    [store.account(key) for key in keys if key.topic_id in topic_ids and key.partition == number]
+                )
+                start, end, committed = log.starts.get(part, 0), log.ends.get(part, 0), log.committed.get(part)
+                if former:
+                    start, end, committed = folded[0].first, folded[-1].last + 1, folded[-1].last + 1
+                facts.append(
+                    PartitionFacts(
+                        *(topic, number, start, end, committed),
+                        intervals=folded,
+                        scored_without_row=without_row,
+                        row_without_scored=without_score,
+                        first=_first_owed(folded, start, committed, reads_all),
+                        dead_letters=letters.of(part, topic_ids) if letters is not None else None,
+                        contradicted=tuple(runs(at for topic_id, of, at in contradicted if of == number and topic_id in topic_ids)) if not former else (),
+                        topic_id=max(topic_ids),
+                        former=former,
+                    )
+                )
     return facts
+
+
+def _incarnations(current: str, known: set[str], contradicted: set[str]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    """The ids of each topic that had the name before, and those of the topic that has it now.
+
+    Outcomes without an id (of an earlier version of this program, or of a broker without ids) belong to the topic of now if nothing contradicts it:
+    no other topic had the name, and no result names another event at one of their offsets.
+    """
+    named = known - {""}
+    if not current:
+        here = ("", *sorted(named)) if len(named) < 2 else ("",)
+    else:
+        here = (current, "") if named <= {current} and "" not in contradicted else (current,)
+    return [(topic_id,) for topic_id in sorted(known - set(here))], here
 
 
 def _first_owed(folded: Sequence[Interval], start: int, committed: int | None, reads_all: bool) -> int:
@@ -166,12 +196,13 @@ def _first_owed(folded: Sequence[Interval], start: int, committed: int | None, r
 async def _read_dead_letters(consumer: AIOKafkaConsumer, partitions: Sequence[TopicPartition], suite: str) -> _Letters:
     """Every dead letter of the suite."""
     starts, ends = await consumer.beginning_offsets(partitions), await consumer.end_offsets(partitions)
-    named: dict[TopicPartition, list[int]] = {}
+    named: dict[tuple[TopicPartition, str], list[Span]] = {}
     async for record in _read(consumer, {part: (starts[part], ends[part]) for part in partitions}):
         letter = parse_letter(record)
         if letter is None or letter.suite != suite or letter.source_partition < 0 or letter.source_offset < 0:
             continue  # of another suite, or not written by a worker: other programs may write to this topic
-        named.setdefault(TopicPartition(letter.source_topic, letter.source_partition), []).append(letter.source_offset)
+        part = TopicPartition(letter.source_topic, letter.source_partition)
+        named.setdefault((part, letter.source_topic_id), []).append((letter.source_offset, letter.source_last))
     return _Letters(named, not any(starts.values()))
 
 
@@ -196,8 +227,8 @@ async def _waiting(consumer: AIOKafkaConsumer, facts: PartitionFacts) -> int | N
 
     The last offset of a transactional producer is a marker that is never consumed; it is not an event in flight.
     """
-    low, high = max(facts.settled, facts.start), facts.end
-    if not 0 < high - low <= TAIL_RECORDS_MAX or facts.settled < facts.start:
+    low, high = max(facts.decided, facts.start), facts.end
+    if not 0 < high - low <= TAIL_RECORDS_MAX:
         return None
     return len([None async for _ in _read(consumer, {TopicPartition(facts.topic, facts.partition): (low, high)})])
 

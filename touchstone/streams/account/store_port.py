@@ -26,13 +26,18 @@ class Applied:
     """What one transaction did with its results. `repeats` and `replays` changed no report.
 
     `replaced`: an event id at a lower offset took the row, with other content. `repeats`: the event id is known from
-    another offset, or takes over the row with the same content. `replays`: the same event again.
+    another offset, or takes over the row with the same content. `replays`: the same event again. `contradicted`: the place is another event's.
     """
 
     new: int = 0
     replaced: int = 0
     repeats: int = 0
     replays: int = 0
+    contradicted: int = 0
+
+
+class StoreAway(ConfigError):
+    """The store's server does not answer, or takes no connections now: waiting may help, but so may another URL."""
 
 
 class ProjectionStore(Protocol):
@@ -42,12 +47,20 @@ class ProjectionStore(Protocol):
         """Partition of the results topic → next offset to read."""
         ...
 
+    def topic_id(self, topic: str) -> str:
+        """The id of the topic that the positions belong to; empty if it is not known."""
+        ...
+
     def forget_positions(self, topic: str) -> None:
         """Read the topic from its beginning next time; all else is kept."""
         ...
 
     def apply(self, projection: Projection, now: float) -> Applied:
         """Write results, outcomes and positions in one transaction; `StoreRefused` where the positions are not as expected."""
+        ...
+
+    def check_writable(self) -> None:
+        """Write something and take it back, in one transaction: a store on a full disk can be read, but not written."""
         ...
 
     def due(self, now: float, limit: int) -> list[BatchState]:
@@ -78,13 +91,27 @@ class AccountStore(Protocol):
         """Partition of the results topic → next offset that the projector reads."""
         ...
 
+    def topic_id(self, topic: str) -> str:
+        """The id of the topic that the positions belong to; empty if it is not known."""
+        ...
+
     def accounts(self, suite: str, topic: str) -> list[AccountKey]:
         """Every account of the suite on this topic, in order."""
+        ...
+
+    def contradictions(self, suite: str, topic: str) -> list[tuple[str, int, int]]:
+        """Offsets at which the suite's results name two different events: (topic id, partition, offset), in order."""
         ...
 
     def account(self, key: AccountKey) -> Account:
         """One account, read in one transaction."""
         ...
+
+
+def check_topic(topic: str, stored: str, current: str) -> None:
+    """Compare the id of the topic that the store has read with that of the topic now. Raises `StoreRefused`, whose message says how to fix it."""
+    if stored and current and stored != current:
+        raise StoreRefused(f"the store has read another topic {topic} (id {stored}; it is {current} now): {_RECREATED}")
 
 
 def check_positions(topic: str, stored: Mapping[int, int], log: Mapping[int, tuple[int, int]]) -> None:

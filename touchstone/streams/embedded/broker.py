@@ -82,7 +82,13 @@ class EmbeddedBroker:
             return self._bootstrap_servers
         command = [sys.executable, *COMMAND, f"--brokers={self._brokers}", f"--port={self._port}"]
         command += [f"--retention-bytes={self._retention_bytes}", *(f"--topic={name}:{partitions}" for name, partitions in self._topics.items())]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self._process = subprocess.Popen(
+            # A session of its own: Ctrl-C in a terminal reaches every process of the group, and this program decides when the broker ends.
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
         try:
             ready = self._receive(self._start_timeout_s)
         except EmbeddedBrokerError as error:

@@ -51,8 +51,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         door.forward(address.partition(",")[0])
         address = door.address
     if arguments.control:
-        # Ctrl-C in a terminal reaches every process of the group; the program that owns this one decides when it ends.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
         _say({"bootstrap_servers": address, "version": cluster.version, "retention_bytes": retention})
         serve(cluster)
     else:

@@ -8,7 +8,7 @@ its offset is returned by `settle`; the partition's earlier offsets too.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Protocol
@@ -19,7 +19,8 @@ from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.settings.house import TopicSettings, WorkerSettings
 from touchstone.scorers.scoring import trimmed, without_follow_up
 from touchstone.streams.intake.dead_limit import DeadLimit
-from touchstone.streams.intake.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries
+from touchstone.streams.intake.incarnations import Incarnations
+from touchstone.streams.intake.offsets import PartitionProgress, Slice, Span, TopicPartition, ledger_entries, records_of
 from touchstone.streams.intake.outbox import TooLarge
 from touchstone.streams.intake.scoring import Handed, RunningSuite, Scored, SliceScorer
 from touchstone.streams.telemetry.metrics import WorkerMetrics
@@ -72,7 +73,16 @@ class Destinations:
 class Intake:
     """Scores slices of records with a bounded window in flight."""
 
-    def __init__(self, suite: RunningSuite, publisher: Publisher, to: Destinations, settings: WorkerSettings, metrics: WorkerMetrics) -> None:
+    def __init__(
+        self,
+        suite: RunningSuite,
+        publisher: Publisher,
+        to: Destinations,
+        settings: WorkerSettings,
+        metrics: WorkerMetrics,
+        incarnations: Incarnations | None = None,
+    ) -> None:
+        """`incarnations`: of the input topics; None: their ids are not known, and not asked for."""
         self._suite = suite
         self._publisher = publisher
         self._to = to
@@ -90,7 +100,11 @@ class Intake:
         self.defect = asyncio.Event()
         self._settling = asyncio.Lock()
         self._unwritten = 0
-        self.progress_at = time.monotonic()
+        self._moved_at = time.monotonic()
+        self._incarnations = incarnations
+        #: Set when an input topic was made anew: nothing of the one before can be told from it any more, so the worker must end and begin with the new one.
+        self.made_anew = asyncio.Event()
+        self.anew: set[str] = set()
 
     # -- admission
 
@@ -100,10 +114,27 @@ class Intake:
         return self._records
 
     @property
-    def oldest(self) -> tuple[TopicPartition, Slice] | None:
-        """Some partition's oldest slice that is not done; None if all are."""
-        pieces = ((partition, piece) for partition, progress in self._partitions.items() for piece in progress.in_flight if not piece.done)
-        return next(pieces, None)
+    def idle_s(self) -> float:
+        """How long nothing has been done, from when work began or the stages came back; 0 without work in flight. Read from another thread."""
+        return self._since(self._moved_at) if self._records else 0.0
+
+    def progress(self, partition: TopicPartition) -> PartitionProgress | None:
+        """What is in flight on a partition, and when it moved last; None before its first slice."""
+        return self._partitions.get(partition)
+
+    def standstill_s(self, progress: PartitionProgress) -> float:
+        """How long the done prefix of a partition has not grown, counted as in `idle_s`; 0 without work in flight there."""
+        return self._since(progress.moved_at) if progress.in_flight else 0.0
+
+    def slowest(self) -> tuple[TopicPartition, Slice, float] | None:
+        """The partition that has stood still for longest, its oldest slice, and for how many seconds; None without work in flight. Read from another thread."""
+        heads = [(self.standstill_s(progress), partition, head) for partition, progress in list(self._partitions.items()) if (head := progress.oldest)]
+        still_s, partition, head = max(heads, key=itemgetter(0), default=(0.0, ("", 0), None))
+        return None if head is None else (partition, head, still_s)
+
+    def _since(self, moved_at: float) -> float:
+        """Seconds since something moved; a stage that was away held up everything, so then since it came back."""
+        return time.monotonic() - max(moved_at, self._slices.available_at)
 
     @property
     def available(self) -> bool:
@@ -138,18 +169,33 @@ class Intake:
         """Take up consecutive records of one partition. Never waits: ask `room` first."""
         if not records:
             return
-        progress = self._partitions.get(partition)
-        if progress is None:
-            progress = self._partitions[partition] = PartitionProgress()
-            self._tasks[progress] = set()
+        progress = self._begun(partition)
+        if not self._records:
+            self._moved_at = time.monotonic()  # what was idle before says nothing about this work
         size = sum(map(_size, records))
-        piece = Slice(first=records[0].offset, after=records[-1].offset + 1, records=len(records), payload_bytes=size)
+        first, last = records[0], records[-1]
+        piece = Slice(first.offset, last.offset + 1, len(records), size, first_ms=first.timestamp, last_ms=last.timestamp)
         progress.begin(piece)
         self._records += piece.records
         self._bytes += size
         task = asyncio.create_task(self._work(progress, piece, records))
         self._tasks[progress].add(task)
         task.add_done_callback(self._tasks[progress].discard)
+
+    def expired(self, partition: TopicPartition, first: int, after: int) -> None:
+        """Take note that Kafka has deleted the offsets from `first` up to `after`, which no worker had read. They take their turn behind what is in flight."""
+        progress = self._begun(partition)
+        piece = Slice(first, after, records=0, payload_bytes=0, spans=[("expired", "deleted", first, after - 1)])
+        progress.begin(piece)
+        self._release(progress.finish(piece))
+
+    def _begun(self, partition: TopicPartition) -> PartitionProgress:
+        """The partition's progress since it was assigned."""
+        progress = self._partitions.get(partition)
+        if progress is None:
+            progress = self._partitions[partition] = PartitionProgress("" if self._incarnations is None else self._incarnations.id_of(partition[0]))
+            self._tasks[progress] = set()
+        return progress
 
     # -- rebalance and shutdown
 
@@ -200,10 +246,14 @@ class Intake:
 
     async def _settle(self) -> dict[TopicPartition, int]:
         """See `settle`."""
-        taken = [(partition, progress, *progress.take_ready()) for partition, progress in self._partitions.items()]
+        # An offset that is done on one topic must not be committed on another one of its name. A topic that is missing must not hold up the others.
+        still = await self.unchanged({topic for (topic, _), progress in self._partitions.items() if progress.is_ready})
+        taken = [(partition, progress, *progress.take_ready()) for partition, progress in self._partitions.items() if partition[0] in still]
         taken = [entry for entry in taken if entry[2] is not None]
         try:
-            written = await asyncio.gather(*(self._write_ledger(partition, spans) for partition, _, _, spans in taken), return_exceptions=True)
+            written = await asyncio.gather(
+                *(self._write_ledger(partition, progress.topic_id, spans) for partition, progress, _, spans in taken), return_exceptions=True
+            )
         except asyncio.CancelledError:
             # A runner that waits no longer for a broker that is down. What was taken must not be forgotten: a later
             # settlement would commit past outcomes that no ledger record holds. Writing one twice is harmless.
@@ -234,9 +284,9 @@ class Intake:
         if self._partitions.get(partition) is progress:
             progress.give_back(ready, spans)
         else:
-            self._metrics.released(sum(last - first + 1 for _, _, first, last in spans))
+            self._metrics.released(records_of(spans))
 
-    async def _write_ledger(self, partition: TopicPartition, spans: list[Span]) -> None:
+    async def _write_ledger(self, partition: TopicPartition, topic_id: str, spans: list[Span]) -> None:
         """Publish the outcomes without a result of one partition."""
         if not spans:
             return
@@ -249,6 +299,7 @@ class Intake:
                         suite_version=suite.version,
                         config_digest=suite.digest,
                         topic=partition[0],
+                        topic_id=topic_id,
                         partition=partition[1],
                         entries=ledger_entries(spans[begin : begin + LEDGER_SPANS_MAX]),
                     )
@@ -263,6 +314,10 @@ class Intake:
         counts: Counter[tuple[str, str]] = Counter()
         dead: dict[str, int] = {}
         for outcome, reason, first, last in spans:
+            if outcome == "expired":
+                log.warning("events_expired", topic=partition[0], partition=partition[1], offset=first, count=last - first + 1, code=reason)
+                self._metrics.expired(partition[0], last - first + 1)
+                continue
             counts[outcome, reason] += last - first + 1
             if outcome == "dead":
                 dead.setdefault(reason, first)
@@ -275,14 +330,18 @@ class Intake:
 
     async def _work(self, progress: PartitionProgress, piece: Slice, records: Sequence[Record]) -> None:
         """Bring every record of a slice to its outcome, then release the slice."""
-        scored, settled = Scored(), 0
+        scored, settled = Scored(progress.topic_id), 0
+        confirmed = asyncio.create_task(self._confirm(records[0].topic)) if progress.topic_id else None  # meanwhile the slice is scored
         try:
             await self._slices.score(records, scored)
-            if not self._dead_limit.admits(piece.records, Counter(step.code for _, step in scored.rejected)):
+            if confirmed is not None:
+                piece.stage = "confirm"
+                await confirmed
+            if not self._dead_limit.admits(scored.consumed, scored.dead()):
                 await self._hold(piece)
             if scored.rejected:
                 piece.stage = "dead"
-                await self._publish_dead(scored.rejected)
+                await self._publish_dead(scored.rejected, progress.topic_id)
             if scored.handed:
                 piece.stage = "hand_on"
                 # Before the results: who sees one can rely on the next stage's event.
@@ -299,19 +358,61 @@ class Intake:
                 self._metrics.latency([record.timestamp for record in scored.records], time.time())
             piece.spans = sorted(scored.spans, key=itemgetter(2))
         except asyncio.CancelledError:
+            if confirmed is not None:
+                confirmed.cancel()
             self._metrics.released(scored.consumed - settled)
             raise
         except Exception as error:
             log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)  # noqa: G201
             self.defect.set()
             return
-        for done in progress.finish(piece):
+        self._release(progress.finish(piece))
+
+    def _release(self, pieces: Iterable[Slice]) -> None:
+        """Take slices that are done, and all before them, out of the window."""
+        for done in pieces:
             self._records -= done.records
             self._bytes -= done.payload_bytes
         self._unwritten = sum(each.spans_waiting for each in self._partitions.values())
-        self.progress_at = time.monotonic()
+        self._moved_at = time.monotonic()
         self._metrics.gauge("window_records", self._records)
         self._changed.set()
+
+    async def _confirm(self, topic: str) -> None:
+        """Return if what was fetched before this call is of the topic with which the process began; else never: the process ends."""
+        if self._incarnations is None or await self._incarnations.is_still(topic):
+            return
+        self._on_made_anew(topic)
+        await asyncio.Event().wait()
+
+    async def unchanged(self, topics: Collection[str]) -> set[str]:
+        """Those of the topics that are the ones with which the process began, asked after this call; not one that is missing, or made anew."""
+        if self._incarnations is None:
+            return set(topics)
+        found = dict(zip(topics, await asyncio.gather(*map(self._incarnations.find, topics)), strict=True))
+        for topic in [topic for topic, is_still in found.items() if is_still is False]:
+            self._on_made_anew(topic)
+        return {topic for topic, is_still in found.items() if is_still}
+
+    def see(self, topic_ids: Mapping[str, str]) -> None:
+        """Take note of the topics' ids as they are now. A worker that has nothing to read asks for none itself."""
+        for topic, topic_id in topic_ids.items():
+            if self._incarnations is not None and self._incarnations.is_other(topic, topic_id):
+                self._on_made_anew(topic)
+
+    def _on_made_anew(self, topic: str) -> None:
+        if topic not in self.anew:
+            log.error("topic_made_anew", topic=topic)
+            self.anew.add(topic)
+            self.made_anew.set()
+
+    async def lost(self, tails: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        """Write to the ledger what a topic that was deleted took with it. `tails`: partition → (next offset to settle, end), as they were seen last."""
+        for partition, (first, end) in tails.items():
+            if partition[0] in self.anew and first < end and self._incarnations is not None:
+                spans: list[Span] = [("expired", "topic_deleted", first, end - 1)]
+                await self._write_ledger(partition, self._incarnations.id_of(partition[0]), spans)
+                self._count_spans(partition, spans)
 
     async def _hold(self, piece: Slice) -> None:
         """Keep a slice in flight for good: its offsets are not committed, and its records come again after a restart."""
@@ -362,21 +463,22 @@ class Intake:
                 except TooLarge:
                     refused.append(record)
         if refused:
-            await self._publish_dead([(record, Reject("result_too_large", "", "json")) for record in refused])
+            await self._publish_dead([(record, Reject("result_too_large", "", "json")) for record in refused], scored.topic_id)
         return refused
 
-    async def _publish_dead(self, rejected: Sequence[tuple[Record, Reject]]) -> None:
+    async def _publish_dead(self, rejected: Sequence[tuple[Record, Reject]], topic_id: str) -> None:
         """Send unreadable records to the dead-letter topic, together; singly if the broker refuses one for its size."""
         partition = rejected[0][0].partition % self._to.dead_partitions
         try:
-            await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step) for record, step in rejected])
+            await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step, topic_id) for record, step in rejected])
         except TooLarge:
             for record, step in rejected:
                 try:
-                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step)])
+                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step, topic_id)])
                 except TooLarge:
-                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step, payload=False)])
+                    await self._publisher.publish(self._to.dead, partition, [self._dead_letter(record, step, topic_id, payload=False)])
 
-    def _dead_letter(self, record: Record, step: Reject, payload: bool = True) -> Message:
+    def _dead_letter(self, record: Record, step: Reject, topic_id: str, payload: bool = True) -> Message:
         """The dead letter of one rejected record."""
-        return dead_letter(record, suite=self._suite.name, version=self._suite.version, code=step.code, where=step.where, payload=payload)
+        suite = self._suite
+        return dead_letter(record, suite=suite.name, version=suite.version, code=step.code, where=step.where, topic_id=topic_id, payload=payload)

@@ -6,8 +6,9 @@ retried without end, because giving up would mean either losing the outcome or a
 """
 
 import asyncio
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 
@@ -80,10 +81,13 @@ class Outbox:
         self._sending: dict[asyncio.Task[Any], AIOKafkaProducer] = {}
         self._closing: set[asyncio.Task[None]] = set()
         self._up = True
+        self._failing: set[tuple[str, int]] = set()
+        #: () → how far this machine's clock is ahead of the cluster's, if that matters.
+        self.clock_off_s: Callable[[], float] = lambda: 0.0
 
     @property
     def up(self) -> bool:
-        """False from the first failed attempt until the next acknowledgement."""
+        """False from the first failed attempt until an acknowledgement after which no partition fails any more."""
         return self._up
 
     async def start(self) -> Self:
@@ -136,18 +140,18 @@ class Outbox:
                 try:
                     await self._send(producer, batch, lane)
                 except REFUSED_FOR_SIZE as error:
-                    await self._rebuild(producer)  # the refused batch left a gap in the idempotent sequence
+                    await self._rebuild(producer, lane)  # the refused batch left a gap in the idempotent sequence
                     await self._send_singly(lane, taken, error)
                 except KafkaTimeoutError:
                     # Raised by send_batch while its own queue waits: nothing was sent.
-                    self._down("queue_timeout")
+                    self._down(lane, "queue_timeout")
                 except (KafkaError, OSError) as error:
-                    self._down(type(error).__name__)
+                    self._down(lane, type(error).__name__)
                     await asyncio.sleep(backoff.next_s())
-                    await self._rebuild(producer)
+                    await self._rebuild(producer, lane)
                 else:
                     backoff.reset()
-                    self._recovered()
+                    self._recovered(lane)
                     self._settle(lane, taken)
         except asyncio.CancelledError:
             for parcel in lane.parcels:
@@ -160,6 +164,8 @@ class Outbox:
                 if not parcel.done.done():
                     parcel.done.set_exception(error)
             lane.parcels.clear()
+        finally:
+            self._failing.discard((lane.topic, lane.partition))  # nothing waits here any more
 
     async def _send(self, producer: AIOKafkaProducer, batch: Any, lane: _Lane) -> None:
         """Send a batch and wait until the broker has acknowledged it. Raises `KafkaError`, and `ProducerClosed` where another lane had the producer replaced.
@@ -183,11 +189,14 @@ class Outbox:
     def _pack(self, producer: AIOKafkaProducer, lane: _Lane) -> tuple[Any, list[tuple[_Parcel, int]]]:
         """Fill one batch from the head of the lane. Returns it and how many messages of each parcel it holds."""
         batch = producer.create_batch()
+        # Kafka refuses what is dated more than an hour ahead: a worker whose clock is would stand for ever.
+        off_s = self.clock_off_s()
+        stamp_ms = int((time.time() - off_s) * 1000) if off_s else None
         taken: list[tuple[_Parcel, int]] = []
         for parcel in lane.parcels:
             count = 0
             for message in parcel.messages[parcel.sent :]:
-                if batch.append(timestamp=None, key=message.key, value=message.value, headers=message.headers) is None:
+                if batch.append(timestamp=stamp_ms, key=message.key, value=message.value, headers=message.headers) is None:
                     break
                 count += 1
             if count:
@@ -247,7 +256,7 @@ class Outbox:
             raise
         return producer
 
-    async def _rebuild(self, failed: AIOKafkaProducer) -> None:
+    async def _rebuild(self, failed: AIOKafkaProducer, lane: _Lane) -> None:
         """Replace a producer after a failed batch.
 
         A batch that fails for good leaves a gap in the idempotent sequence, and every later batch to that partition
@@ -262,7 +271,7 @@ class Outbox:
                     fresh = await self._open()
                     break
                 except (KafkaError, OSError) as error:
-                    self._down(type(error).__name__)
+                    self._down(lane, type(error).__name__)
                     await asyncio.sleep(backoff.next_s())
             self._producer = fresh
         task = asyncio.create_task(self._close(failed))
@@ -282,16 +291,19 @@ class Outbox:
                 del self._sending[task]  # so that it knows by whom it was cancelled
                 task.cancel()
 
-    def _down(self, code: str) -> None:
+    def _down(self, lane: _Lane, code: str) -> None:
         """Count a failed attempt; log the first of a row."""
+        self._failing.add((lane.topic, lane.partition))
         self._metrics.count("outbox_retries")
         if self._up:
             self._up = False
             self._metrics.gauge("outbox_up", 0)
             log.warning("outbox_down", code=code)
 
-    def _recovered(self) -> None:
-        if not self._up:
+    def _recovered(self, lane: _Lane) -> None:
+        """Note an acknowledgement. That of one partition says nothing of another, whose leader may have a full disk."""
+        self._failing.discard((lane.topic, lane.partition))
+        if not self._up and not self._failing:
             self._up = True
             self._metrics.gauge("outbox_up", 1)
             log.info("outbox_up")

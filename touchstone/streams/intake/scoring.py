@@ -16,7 +16,7 @@ from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import FollowUp, HandsOn, Lost, Scorer, Shed, Unavailable
 from touchstone.scorers.breaker import Breaker
 from touchstone.scorers.defects import print_traceback_if_asked, where_raised
-from touchstone.scorers.scoring import FOLLOW_UP_TOO_LARGE, ResultMaker, failed_card, trimmed
+from touchstone.scorers.scoring import FOLLOW_UP_TOO_LARGE, ResultMaker, failed_card, late_card, trimmed
 from touchstone.streams.intake.offsets import Span, append_span
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.wire.codec import Codec, Read, Record, Reject, encode_follow_up, encode_result, source_of
@@ -77,15 +77,24 @@ class Handed:
 class Scored:
     """The outcome of a slice: result events to publish with their records, events that hand cases on, unreadable records, and outcomes without a result.
 
-    `consumed`: how many of its records the metrics have counted as consumed.
+    `topic_id`: of the topic that its records are on. `consumed`: how many of its offsets the metrics have counted as consumed.
     """
 
+    topic_id: str = ""
     messages: list[Message] = field(default_factory=list)
     records: list[Record] = field(default_factory=list)
     handed: list[Handed] = field(default_factory=list)
     rejected: list[tuple[Record, Reject]] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     consumed: int = 0
+
+    def dead(self) -> Counter[str]:
+        """Code → offsets that are dead."""
+        counts: Counter[str] = Counter()
+        for outcome, code, first, last in self.spans:
+            if outcome == "dead":
+                counts[code] += last - first + 1
+        return counts
 
 
 class SliceScorer:
@@ -96,7 +105,8 @@ class SliceScorer:
         self._settings = settings
         self._metrics = metrics
         self._results = ResultMaker(suite.name, suite.version, suite.digest, self._log_defect)
-        self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), _Stages(metrics))
+        self._stages = _Stages(metrics)
+        self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), self._stages)
         #: When the case last put aside can be scored (as `time.time`); None if there is none, or its scorer does not know.
         self.again_at: float | None = None
 
@@ -104,6 +114,11 @@ class SliceScorer:
     def available(self) -> bool:
         """False while a stage that scoring needs is unavailable."""
         return not self._breaker.is_open
+
+    @property
+    def available_at(self) -> float:
+        """Monotonic time since which every stage answers; minus infinity if none was ever away."""
+        return self._stages.back_at
 
     async def score(self, records: Sequence[Record], slice_: Scored) -> None:
         """Read and score a slice into `slice_`; on return all its records are counted as consumed."""
@@ -126,18 +141,20 @@ class SliceScorer:
     def _sort(self, record: Record, formats: dict[str, int], slice_: Scored, oldest_ms: float) -> Read | None:
         """Read one record: a case to score is returned, every other outcome is noted in the slice."""
         try:
-            step = self._suite.codec.read(record)
+            step = self._suite.codec.read(record, slice_.topic_id)
         except Exception as error:  # noqa: BLE001 -- a gap in the codec must cost one event, not the partition
             log.error("codec_failed", code=type(error).__name__, topic=record.topic, partition=record.partition, offset=record.offset)
             step = Reject("codec_failed", "", "unread")
-        formats[step.format] = formats.get(step.format, 0) + 1
+        since = step.since if isinstance(step, Reject) and step.since is not None else record.offset
+        formats[step.format] = formats.get(step.format, 0) + record.offset - since + 1
         if isinstance(step, Read):
             if record.timestamp >= oldest_ms or record.timestamp < 0:  # -1 is Kafka's "no timestamp": the record's age is unknown
                 return step
             append_span(slice_.spans, ("shed", "too_old", record.offset, record.offset))
         elif isinstance(step, Reject):
-            slice_.rejected.append((record, step))
-            append_span(slice_.spans, ("dead", step.code, record.offset, record.offset))
+            if step.since is None:
+                slice_.rejected.append((record, step))
+            append_span(slice_.spans, ("dead", step.code, since, record.offset))
         else:
             append_span(slice_.spans, ("skipped", step.reason, record.offset, record.offset))
         return None
@@ -235,7 +252,7 @@ class SliceScorer:
             self.again_at = None if card.again_in_s is None else time.time() + card.again_in_s
             append_span(slice_.spans, ("shed", card.reason, record.offset, record.offset))
             return
-        result = self._results.result(read.case, read.event_id, source_of(record), card, spent_s)
+        result = self._results.result(read.case, read.event_id, source_of(record, slice_.topic_id), card, spent_s)
         try:
             message = Message(*encode_result(result))
         except Exception as error:  # noqa: BLE001 -- a defect in one case must cost one event, not the worker
@@ -275,8 +292,15 @@ class SliceScorer:
 
     async def _ask(self, case: Case) -> Any:
         """Ask the scorer once, within the time limit."""
-        async with asyncio.timeout(self._settings.score_timeout_s):
-            return await self._suite.scorer.score(case)
+        limit = asyncio.timeout(self._settings.score_timeout_s)
+        try:
+            async with limit:
+                return await self._suite.scorer.score(case)
+        except TimeoutError:
+            if not limit.expired():
+                raise  # the scorer's own
+            log.warning("score_timeout", suite=self._suite.name, seconds=self._settings.score_timeout_s)
+            return late_card(self._suite.name)
 
 
 class _Stages:
@@ -285,6 +309,7 @@ class _Stages:
     def __init__(self, metrics: WorkerMetrics) -> None:
         self._metrics = metrics
         self._down: set[str] = set()
+        self.back_at = float("-inf")
 
     def failed(self, code: str) -> None:
         """Count an attempt."""
@@ -301,4 +326,5 @@ class _Stages:
         self._down.discard(code)
         log.info("stage_available", code=code)
         if not self._down:
+            self.back_at = time.monotonic()
             self._metrics.gauge("suite_up", 1)

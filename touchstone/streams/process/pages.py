@@ -16,8 +16,9 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import make_wsgi_app
 
-from touchstone.schemas.settings.house import HttpSettings
+from touchstone.schemas.settings.house import LOOPBACK, HttpSettings
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.http.host_names import is_own, own_names
 
 #: () → (whether it holds, the reason if not)
 Probe = Callable[[], tuple[bool, str]]
@@ -88,6 +89,7 @@ class Pages:
         self._metrics = make_wsgi_app(registry)
         self._probes = {"/healthz": healthy, "/readyz": ready}
         self._server: WSGIServer | None = None
+        self._names = own_names(settings.allowed_hosts, is_loopback=settings.host in LOOPBACK)
 
     def start(self) -> str:
         """Listen; return the address as `http://host:port`. Raises `ConfigError` if the port cannot be had."""
@@ -109,6 +111,9 @@ class Pages:
 
     def _app(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
         path = environ.get("PATH_INFO", "")
+        host = environ.get("HTTP_HOST")
+        if host is not None and not is_own(host, self._names):  # browsers always send one
+            return _plain(start_response, "403 Forbidden", "not a name of this process; add it to http.allowed_hosts")
         if environ.get("REQUEST_METHOD") not in {"GET", "HEAD"}:
             return _plain(start_response, "405 Method Not Allowed", "only GET")
         probe = self._probes.get(path)

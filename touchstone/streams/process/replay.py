@@ -11,6 +11,7 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ from touchstone.streams.account.put_aside import PutAside, held
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import RunningSuite
+from touchstone.streams.process.incarnations import watching
 from touchstone.streams.process.pages import Heartbeat, Pages
 from touchstone.streams.telemetry.metrics import CollectorRegistry, WorkerMetrics
 from touchstone.streams.telemetry.replay_counts import ReplayCounts
@@ -78,6 +80,16 @@ class Replay:
         self._reason = reason
         self._stop = stop or asyncio.Event()
         self._aside = PutAside(suite.name, suite.version, topics, settings.topics.results)
+        self._at_work: tuple[Intake, Outbox] | None = None
+
+    def obstacle(self) -> str:
+        """What a round waits for now, as a worker's page says it; empty if it goes on. Read from another thread."""
+        if (at_work := self._at_work) is None:
+            return ""
+        intake, outbox = at_work
+        if not outbox.up:
+            return "the broker does not accept results"
+        return "" if intake.available else "a stage is unavailable"
 
     async def once(self, *, dry: bool = False) -> Replayed:
         """Find what is put aside now, and score it. `dry`: only count. Raises `ConfigError`, and `Unreachable` if no broker answers."""
@@ -98,18 +110,24 @@ class Replay:
         worker = settings.worker.model_copy(update={"event_age_max_s": 0.0})
         metrics = WorkerMetrics(suite.name, suite.version, "replay", topics=self._topics)
         outbox = await Outbox(settings.kafka, worker, metrics).start()
-        intake = Intake(suite, outbox, to, worker, metrics)
+        holding = AsyncExitStack()
+        intake = Intake(suite, outbox, to, worker, metrics, await holding.enter_async_context(watching(settings, self._aside.topic_ids, self._topics)))
+        self._at_work = intake, outbox
         try:
             async with LogReader(settings.kafka, self._topics) as reader:
                 there = held(found, await reader.bounds())
                 replayed.read = await self._feed(intake, reader, there, worker.slice_records) if there else 0
-            while not (await intake.drain(worker.commit_interval_s) or intake.defect.is_set()):
+            while not (await intake.drain(worker.commit_interval_s) or intake.defect.is_set() or intake.made_anew.is_set()):
                 await intake.settle()
+            if intake.made_anew.is_set():
+                raise ConfigError(f"a topic of {suite.name} was made anew during the replay; what was scored by then stays scored. Replay again")
             await intake.settle()
             if intake.defect.is_set():
                 raise ConfigError(f"the replay of {suite.name} stopped at a defect; what was scored by then stays scored, and the log names the place")
         finally:
+            self._at_work = None
             intake.revoke()
+            await holding.aclose()
             await outbox.stop()
         replayed.outcomes.update({name: count for name, count in metrics.totals().items() if name in {"scored", "skipped", "shed", "dead"}})
         replayed.again_at = intake.again_at
@@ -170,7 +188,12 @@ async def catch_up(
     work = Replay(suite, topics, settings, reason, stop)
     registry, heartbeat = CollectorRegistry(), Heartbeat()
     counts = ReplayCounts(suite.name, suite.version, registry, suite.scorer.readings if isinstance(suite.scorer, Measured) else None)
-    pages = Pages(settings.http, registry, heartbeat.alive, counts.ready)
+
+    def ready() -> tuple[bool, str]:
+        obstacle = work.obstacle()
+        return (False, obstacle) if obstacle else counts.ready()
+
+    pages = Pages(settings.http, registry, heartbeat.alive, ready)
     beating: asyncio.Task[None] | None = None
     try:
         address = pages.start()

@@ -9,7 +9,9 @@ import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CorruptRecordException, KafkaError
 
+from touchstone.streams.process.ownership import Ownership
 from touchstone.streams.runners.base import Job, Stalled
+from touchstone.streams.topics.cluster_clock import ClusterClock
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 
@@ -27,6 +29,9 @@ class Watchdog:
     readiness page and the metrics show it. A worker that has had no assignment, not even an empty one, for longer than
     any rebalance takes, and does not join anew either, has dropped out of its group: that is a stall, too.
 
+    A partition that nobody in the group reads, or a topic that does not exist, is not a stall of this worker: it is the reason why it is not ready
+    (`unread`), and its records are lag.
+
     The same requests, every `kafka.probe_interval_s`, show whether the cluster answers at all, within `kafka.probe_timeout_s`:
     a worker with nothing to do would not notice otherwise that its broker has died.
     """
@@ -42,6 +47,20 @@ class Watchdog:
         self._began: dict[TopicPartition, int] = {}
         self._joined_at: float | None = None
         self._told_at = float("-inf")
+        self._waiting: dict[TopicPartition, tuple[float, float]] = {}
+        #: Partition → (next offset to settle, end), as seen last: of all that this worker had, and still of a topic that is missing.
+        self.tails: dict[tuple[str, int], tuple[int, int]] = {}
+        self._ownership = Ownership(job)
+        self._unread = ""
+
+    def unread(self) -> str:
+        """What of the input topics nobody reads; empty if everything is read. Read from another thread."""
+        return self._unread
+
+    @property
+    def clock(self) -> ClusterClock:
+        """This machine's clock beside the cluster's."""
+        return self._ownership.clock
 
     def unanswered(self) -> str:
         """How long the cluster has not answered, and how it failed; empty while it answers. Read from another thread."""
@@ -58,6 +77,9 @@ class Watchdog:
                 try:
                     if consumer is None:
                         consumer = await self._connect()
+                    # First of all, so that an outage of the broker is not mistaken for a stall of this worker.
+                    topics = await self._ownership.look()
+                    self._job.intake.see({name: topic.topic_id for name, topic in topics.items()})
                     await self._look(consumer)
                 except (KafkaError, OSError, TimeoutError) as error:
                     self._silent(type(error).__name__)
@@ -66,6 +88,7 @@ class Watchdog:
         finally:
             if consumer is not None:
                 await close_client(consumer.stop)
+            await self._ownership.close()
 
     async def _connect(self) -> AIOKafkaConsumer:
         """A client with the group's name, so that it may ask for commits; it assigns itself, so it never joins."""
@@ -83,6 +106,7 @@ class Watchdog:
         """The cluster did not answer: there is no verdict and no lag, and the broker counts as down."""
         now, job = time.monotonic(), self._job
         self._since = now
+        self._waiting.clear()
         if job.unassigned_since is not None:
             job.unassigned_since = now
         if not self._down:
@@ -115,14 +139,14 @@ class Watchdog:
             known.clear()
         for tp in [tp for tp in known if tp not in partitions]:
             del known[tp]
-        unknown = [tp for tp in partitions if tp not in known]
-        if unknown:
-            reset = consumer.beginning_offsets if job.settings.worker.auto_offset_reset == "earliest" else consumer.end_offsets
-            resets = await reset(unknown)
-            for tp in unknown:
-                committed = await consumer.committed(tp)
-                known[tp] = resets[tp] if committed is None else max(committed, 0)
+        known.update(await self._begins(consumer, [tp for tp in partitions if tp not in known]))
         return {tp: job.positions.get((tp.topic, tp.partition), known[tp]) for tp in partitions}
+
+    async def _begins(self, consumer: AIOKafkaConsumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        """Where a worker that is assigned these partitions now begins: at what is committed, or after what Kafka has deleted."""
+        starts = await consumer.beginning_offsets(partitions) if partitions else {}
+        committed = {tp: await consumer.committed(tp) for tp in partitions}
+        return {tp: max(self._job.begin_of((tp.topic, tp.partition)) if committed[tp] is None else committed[tp], starts[tp]) for tp in partitions}
 
     async def _owe(self, consumer: AIOKafkaConsumer, quiet: list[TopicPartition]) -> None:
         """Request another commit of offsets that are settled and not committed.
@@ -163,16 +187,15 @@ class Watchdog:
         """One round: lag per partition, and whether anything moves. Raises `Stalled`."""
         job, now = self._job, time.monotonic()
         answer_s = job.settings.kafka.probe_timeout_s
-        if job.unassigned_since is not None or not job.assigned:
-            async with asyncio.timeout(answer_s):
-                await consumer.topics()  # asks the broker, so that its outage is not mistaken for a stall of this worker
-            # A runner that was refused and joins again is not lost: a new process could do no more.
-            if job.unassigned_since is not None and now - max(job.unassigned_since, job.joining_since) > job.settings.worker.rebalance_max_s:
-                log.error("out_of_group", seconds=round(now - job.unassigned_since), **self._state(now))
-                raise Stalled
-        partitions = [TopicPartition(*partition) for partition in job.assigned]
+        # A runner that was refused and joins again is not lost: a new process could do no more.
+        if job.unassigned_since is not None and now - max(job.unassigned_since, job.joining_since) > job.settings.worker.rebalance_max_s:
+            log.error("out_of_group", seconds=round(now - job.unassigned_since), **self._state(now))
+            raise Stalled
+        partitions = [TopicPartition(*partition) for partition in job.assigned if partition[0] not in self._ownership.unread.missing]
+        async with asyncio.timeout(answer_s):
+            unread_lags = await self._unread_lags(consumer, now)
         if not partitions:
-            job.metrics.lag({})
+            job.metrics.lag(unread_lags)
             self._since = now
             return
         async with asyncio.timeout(answer_s):
@@ -180,9 +203,11 @@ class Watchdog:
             positions = await self._positions(consumer, partitions)
             await self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]])
         tails = {tp: (positions[tp], ends[tp]) for tp in partitions}
+        gone = {*self._ownership.unread.missing, *job.intake.anew}
+        kept = {partition: tail for partition, tail in self.tails.items() if partition[0] in gone}
+        self.tails = kept | {(tp.topic, tp.partition): tail for tp, tail in tails.items() if tp.topic not in gone}
+        job.metrics.lag(unread_lags | {(tp.topic, tp.partition): self._lag(tp, at, end, now) for tp, (at, end) in tails.items()})
         moved, self._seen = positions != self._seen, positions
-        idle_s = now - job.intake.progress_at
-        job.metrics.lag({(tp.topic, tp.partition): (max(end - at, 0), idle_s if end > at else 0.0) for tp, (at, end) in tails.items()})
         waiting = any(end > at for at, end in tails.values())
         self._say_if_stuck(now)
         blocked = job.intake.in_flight > 0 or not job.intake.available or bool(job.intake.flood)
@@ -194,20 +219,57 @@ class Watchdog:
                 raise Stalled
             self._since = now
 
+    def _lag(self, tp: TopicPartition, at: int, end: int, now: float) -> tuple[int, float, float]:
+        """Records that wait on a partition, the age of the oldest, and for how long nothing has moved there; the last two in seconds.
+
+        The record that the worker works on has a timestamp. One that is still to be read is younger than the latest done one, and has waited for at
+        least as long as this has seen records wait.
+        """
+        if at >= end:
+            self._waiting.pop(tp, None)
+            return 0, 0.0, 0.0
+        began, moved = self._waiting.get(tp, (now, now))
+        if self._seen.get(tp, at) != at:
+            moved = now
+        self._waiting[tp] = began, moved
+        intake, wall_ms = self._job.intake, time.time() * 1000
+        progress = intake.progress((tp.topic, tp.partition))
+        if progress is not None and (head := progress.oldest) is not None:
+            still_s = intake.standstill_s(progress)
+            return end - at, max((wall_ms - head.first_ms) / 1000, 0.0) if head.first_ms >= 0 else still_s, still_s
+        age_s = now - began
+        if progress is not None and progress.done_ms >= 0:
+            age_s = min(age_s, max((wall_ms - progress.done_ms) / 1000, 0.0))
+        return end - at, age_s, now - moved
+
+    async def _unread_lags(self, consumer: AIOKafkaConsumer, now: float) -> dict[tuple[str, int], tuple[int, float, float]]:
+        """Note what nobody reads; return its lag, if this worker is the one to report it for the group."""
+        unread, was = self._ownership.unread, self._unread
+        self._unread = unread.why()
+        if self._unread and self._unread != was:
+            log.warning("partitions_unread", message=self._unread)
+        elif was and not self._unread:
+            log.info("partitions_read")
+        if not unread.ours:
+            return {}
+        partitions = [TopicPartition(*partition) for partition in unread.partitions]
+        begins, ends = await self._begins(consumer, partitions), await consumer.end_offsets(partitions)
+        return {(tp.topic, tp.partition): self._lag(tp, begins[tp], ends[tp], now) for tp in partitions}
+
     def _say_if_stuck(self, now: float) -> None:
         """One line for work in flight that does not move, though every stage is there: at once when that is noticed, and again after as long."""
         job, limit_s = self._job, self._job.settings.worker.stall_timeout_s
-        idle_s = now - job.intake.progress_at
-        if job.intake.in_flight and job.intake.available and not job.intake.flood and min(idle_s, now - self._told_at) > limit_s:
+        slowest = job.intake.slowest()
+        if slowest and job.intake.available and not job.intake.flood and min(slowest[2], now - self._told_at) > limit_s:
             self._told_at = now
-            log.warning("in_flight_stuck", seconds=round(idle_s), **self._state(now))
+            log.warning("in_flight_stuck", seconds=round(slowest[2]), **self._state(now))
 
     def _state(self, now: float) -> dict[str, Any]:
         """Facts that distinguish one standstill from another: what is held and where, whether the runner still polls, and after which rebalance."""
         job, worker = self._job, self._job.settings.worker
         held: dict[str, Any] = {}
-        if (oldest := job.intake.oldest) is not None:
-            (topic, partition), piece = oldest
+        if (slowest := job.intake.slowest()) is not None:
+            (topic, partition), piece, _ = slowest
             held = {"topic": topic, "partition": partition, "offset": piece.first, "stage": piece.stage}
         polled = {} if job.polled_at is None else {"polled_s": round(now - job.polled_at, 1)}
         return {

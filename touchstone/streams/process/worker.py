@@ -5,13 +5,14 @@ import contextlib
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
 import structlog
+from aiokafka.errors import KafkaError
 from prometheus_client import CollectorRegistry
 
 from touchstone.schemas.settings.house import Settings
@@ -22,25 +23,25 @@ from touchstone.scorers.scoring import CLOSE_S, close_scorer
 from touchstone.streams.intake.intake import Destinations, Intake
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.intake.scoring import PlannedSuite, RunningSuite
+from touchstone.streams.process.beginning import begin
+from touchstone.streams.process.ending import EXIT_STALLED, SHUTDOWN_MARGIN_S, end_at_last
+from touchstone.streams.process.incarnations import watching
 from touchstone.streams.process.pages import Heartbeat, Pages
 from touchstone.streams.process.watchdog import Watchdog
 from touchstone.streams.runners.base import Job, Stalled, Unreadable
 from touchstone.streams.telemetry.metrics import WorkerMetrics
+from touchstone.streams.topics.identity import ids_of
 from touchstone.streams.wire.clients import check_topics
 from touchstone.streams.wire.waiting import once_reached
 
 log = structlog.get_logger(__name__)
 
 RunnerName = Literal["faust", "direct"]
-#: sysexits: a temporary failure; the supervisor starts the worker again.
-EXIT_STALLED = 75
 #: sysexits: a defect of Touchstone.
 EXIT_DEFECT = 70
-#: Closing clients, leaving the group, the last commit: beyond the drain.
-SHUTDOWN_MARGIN_S = 30.0
 #: How long cancelled tasks may take to end.
 CANCEL_S = 10.0
-#: Without a settlement for this long while work is in flight, the worker reports that it is not ready.
+#: If nothing is done for this long while work is in flight, the worker reports that it is not ready.
 READY_PROGRESS_S = 60.0
 
 
@@ -130,7 +131,7 @@ async def run_worker(suite: RunningSuite | PlannedSuite, topics: tuple[str, ...]
         if running is None:
             return 0
         try:
-            return await _serve(running, topics, runner, process, metrics, Destinations.of(settings.topics, partitions, suite.hands_on), address)
+            return await _serve(running, topics, runner, process, metrics, partitions, address)
         finally:
             await _close(running.scorer)
     finally:
@@ -171,30 +172,62 @@ async def _built(suite: RunningSuite | PlannedSuite, process: _Process, address:
 
 
 async def _serve(
-    suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, process: _Process, metrics: WorkerMetrics, to: Destinations, address: str
+    suite: RunningSuite, topics: tuple[str, ...], runner: RunnerName, process: _Process, metrics: WorkerMetrics, partitions: dict[str, int], address: str
 ) -> int:
     """Join the group and score until a stop signal. Returns the exit code."""
     settings = process.settings
     if isinstance(suite.scorer, Measured):
         metrics.readings = suite.scorer.readings
+    metrics.config_digest = suite.digest
     metrics.gauge("suite_up", 1)
     outbox = Outbox(settings.kafka, settings.worker, metrics)
-    intake = Intake(suite, outbox, to, settings.worker, metrics)
+    known = await once_reached(lambda: ids_of(settings.kafka, topics), settings.kafka, process.backoff(), process.stop, process.on_wait)
+    if known is None:
+        return 0
+    holding = AsyncExitStack()
+    incarnations = await holding.enter_async_context(watching(settings, known, topics))
+    intake = Intake(suite, outbox, Destinations.of(settings.topics, partitions, suite.hands_on), settings.worker, metrics, incarnations)
     group = f"{settings.worker.group_prefix}.{suite.name}"
     job = Job(settings, intake, metrics, topics, group, process.stop)
     watchdog = Watchdog(job, lambda up: metrics.gauge("outbox_up", up and outbox.up))
+    outbox.clock_off_s = lambda: watchdog.clock.off_s
     process.job, process.outbox, process.watchdog = job, outbox, watchdog
     if await once_reached(outbox.start, settings.kafka, process.backoff(), process.stop, process.on_wait) is None:
         return 0
+    inputs = {topic: partitions[topic] for topic in topics}
+    begins = await once_reached(
+        lambda: begin(settings, group, inputs, settings.worker.auto_offset_reset), settings.kafka, process.backoff(), process.stop, process.on_wait
+    )
+    if begins is None:
+        return 0
+    job.begins = begins
     run = load_runner(runner)
     calm_collector()
     log.info("worker_started", suite=suite.name, version=suite.version, runner=runner, group=group, topics=list(topics), address=address)
     try:
-        return await _run_to_the_end(run, job, watchdog)
+        code = await _run_to_the_end(run, job, watchdog)
+        if intake.anew:
+            await _pass_on(job, watchdog)
+        return code
     finally:
+        await holding.aclose()
         await outbox.stop()
         totals = metrics.totals()
         log.info("worker_stopped", suite=suite.name, records=totals["consumed"], count=totals["scored"], in_flight=totals["in_flight"])
+
+
+async def _pass_on(job: Job, watchdog: Watchdog) -> None:
+    """Where topics were made anew: tell what those before took with them, and let the group begin at the beginning of the new ones.
+
+    Kafka deletes a topic's commits with it, so for the next worker this would be the group's first start.
+    """
+    settings = job.settings
+    try:
+        async with asyncio.timeout(settings.worker.drain_timeout_s):
+            await job.intake.lost(watchdog.tails)
+            await begin(settings, job.group, await check_topics(settings.kafka, job.intake.anew), "earliest", anew=True)
+    except (ConfigError, KafkaError, OSError, TimeoutError) as error:
+        log.warning("topic_not_passed_on", topics=sorted(job.intake.anew), code=type(error).__name__)
 
 
 async def _close(scorer: Scorer[Any]) -> None:
@@ -213,8 +246,10 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
     runner_task = asyncio.ensure_future(run(job))
     watch_task = asyncio.create_task(watchdog.run())
     defect_task = asyncio.create_task(job.intake.defect.wait())
+    anew_task = asyncio.create_task(job.intake.made_anew.wait())
+    tasks = {runner_task, watch_task, defect_task, anew_task}
     try:
-        await asyncio.wait({runner_task, watch_task, defect_task}, return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if runner_task.done():
             try:
                 runner_task.result()
@@ -225,6 +260,8 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
             return 0
         if defect_task.done():
             return EXIT_DEFECT
+        if anew_task.done():
+            return EXIT_STALLED  # a new process begins with the topic as it is now
         try:
             watch_task.result()
         except Stalled:
@@ -233,9 +270,9 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
                 await asyncio.wait_for(runner_task, job.settings.worker.drain_timeout_s)
         return EXIT_STALLED
     finally:
-        for task in (runner_task, watch_task, defect_task):
+        for task in tasks:
             task.cancel()
-        ended, late = await asyncio.wait({runner_task, watch_task, defect_task}, timeout=CANCEL_S)  # bounded: see `runners.base.Clock`
+        ended, late = await asyncio.wait(tasks, timeout=CANCEL_S)  # bounded: see `runners.base.Clock`
         for done in ended:
             _ = done.cancelled() or done.exception()  # retrieved, so that asyncio does not warn about it later
         if late:
@@ -245,31 +282,28 @@ async def _run_to_the_end(run: Callable[[Job], Awaitable[None]], job: Job, watch
 def _ready(job: Job, outbox: Outbox, watchdog: Watchdog) -> tuple[bool, str]:
     """Ready: the cluster answers, the worker is in the group, the broker takes results, the stages are there, and what is in flight moves."""
     outside_s = job.unassigned_s
+    slowest = job.intake.slowest()
+    (topic, partition), head, still_s = slowest or (("", 0), None, 0.0)
     checks = (
         (job.intake.flood, True),
         (watchdog.unanswered(), True),
+        (watchdog.clock.why(), True),
+        (watchdog.unread(), True),
         ("not in the group yet", job.joined_at is None),
         (f"no assignment from the group for {outside_s:.0f} s", outside_s > job.settings.worker.rebalance_max_s),
         ("the broker does not accept results", not outbox.up),
         ("a stage is unavailable", not job.intake.available),
-        ("nothing settled for a minute", job.intake.in_flight > 0 and time.monotonic() - job.intake.progress_at > READY_PROGRESS_S),
+        ("nothing settled for a minute", job.intake.idle_s > READY_PROGRESS_S),
+        # Others may flow past it: longer than any case may take is a standstill all the same.
+        (
+            f"{topic}[{partition}] stands still at offset {head.first if head else 0} for {still_s:.0f} s",
+            still_s > job.settings.worker.score_timeout_s + READY_PROGRESS_S,
+        ),
     )
     for why, holds in checks:
         if why and holds:
             return False, why
     return True, ""
-
-
-def _end_at_last(seconds: float) -> None:
-    """End the process after a bound, whatever still hangs: uncommitted records are replayed, and a worker that never ends blocks its successor."""
-
-    def end() -> None:
-        log.error("shutdown_hangs", seconds=seconds)
-        os._exit(EXIT_STALLED)
-
-    timer = threading.Timer(seconds, end)
-    timer.daemon = True
-    timer.start()
 
 
 def _stop_on_signal(process: _Process) -> None:
@@ -282,7 +316,7 @@ def _stop_on_signal(process: _Process) -> None:
             os._exit(128 + number)  # not through the interpreter's end: Faust's thread still runs, and would crash in it
         log.info("stopping", signal=number, in_flight=process.in_flight)
         process.stop.set()
-        _end_at_last(process.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)
+        end_at_last(process.settings.worker.drain_timeout_s + SHUTDOWN_MARGIN_S)
 
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop, number)

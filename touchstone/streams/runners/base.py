@@ -4,14 +4,30 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+from aiokafka.errors import KafkaError, NoOffsetForPartitionError, OffsetOutOfRangeError
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.streams.intake.intake import Intake
 from touchstone.streams.intake.offsets import TopicPartition
 from touchstone.streams.telemetry.metrics import WorkerMetrics
 
+log = structlog.get_logger(__name__)
+
 #: How often a runner checks whether it should stop, and the longest that an idle poll waits.
 POLL_S = 0.2
+
+
+#: A consumer that does not choose where to read raises these: nothing is committed, or the log does not have the offset.
+NOWHERE = (NoOffsetForPartitionError, OffsetOutOfRangeError)
+
+
+def places_of(error: KafkaError) -> dict[Any, int | None]:
+    """Partition → the offset that was asked for, of one of these errors; None if nothing is committed."""
+    (found,) = error.args
+    return dict(found) if isinstance(error, OffsetOutOfRangeError) else {found: None}
 
 
 class Unreadable(Exception):
@@ -34,6 +50,7 @@ def mixed_runners(group: str, runner: str, other: str) -> str:
 class Job:
     """One worker process: the intake it drives and where the events come from.
 
+    `begins`: where partitions begin that the group has not committed on; 0 for all others.
     `positions`: partition → next offset to settle, as far as this process knows; read by the watchdog.
     `owed`: settled offsets that are not committed, though a commit was made: to be committed once more. `unassigned_since`: monotonic time since which no
     rebalance has given this member an assignment (an empty one counts as one); None while it has one. `joining_since`: monotonic time of the latest attempt to
@@ -46,6 +63,7 @@ class Job:
     topics: tuple[str, ...]
     group: str
     stop: asyncio.Event
+    begins: Mapping[TopicPartition, int] = field(default_factory=dict)
     assigned: set[TopicPartition] = field(default_factory=set)
     positions: dict[TopicPartition, int] = field(default_factory=dict)
     owed: dict[TopicPartition, int] = field(default_factory=dict)
@@ -54,6 +72,31 @@ class Job:
     joined_at: float | None = None
     rebalances: int = 0
     polled_at: float | None = None
+
+    def begin_of(self, partition: TopicPartition) -> int:
+        """Where a partition begins that the group has not committed on: it appeared after the group, so nothing of it has been read."""
+        return self.begins.get(partition, 0)
+
+    def go_on(self, partition: TopicPartition, start: int, position: int | None) -> int:
+        """Where to read on, when Kafka has no record to give: `start` is where its log begins now, `position` what was asked for; None if nothing is committed.
+
+        Offsets that were deleted unread are told as expired. A position past the log's end is of a topic that was deleted and made anew.
+        """
+        at = self.begin_of(partition) if position is None else position
+        if at < start:
+            self.intake.expired(partition, at, start)
+            return start
+        if position is None:
+            return at
+        log.warning("position_past_end", topic=partition[0], partition=partition[1], offset=position)
+        self.restart(partition, start)
+        return start
+
+    def restart(self, partition: TopicPartition, start: int) -> None:
+        """Forget a partition's past, and have its new beginning committed."""
+        self.intake.revoke([partition])
+        self.positions.pop(partition, None)
+        self.owed[partition] = start
 
     def on_joining(self) -> None:
         """The runner joins the group anew, because it knows that its membership has ended: it has not dropped out in silence."""
@@ -92,6 +135,12 @@ class Job:
         self.positions.update(offsets)
         self.paid(offsets)
         self.metrics.count("commits")
+
+    async def owed_now(self) -> dict[TopicPartition, int]:
+        """The owed offsets that may be committed: Kafka takes a commit by the topic's name, also for another topic that was made under it meanwhile."""
+        owed = dict(self.owed)
+        still = await self.intake.unchanged({topic for topic, _ in owed})
+        return {partition: offset for partition, offset in owed.items() if partition[0] in still}
 
     def paid(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Note that the owed offsets have been committed, unless more are owed by now."""

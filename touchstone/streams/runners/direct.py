@@ -23,7 +23,7 @@ from aiokafka.errors import (
 
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.runners.base import POLL_S, Clock, Job, Unreadable, mixed_runners
+from touchstone.streams.runners.base import NOWHERE, POLL_S, Clock, Job, Unreadable, mixed_runners, places_of
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.record_batches import UNREADABLE
@@ -68,11 +68,12 @@ async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
             job.owed.update(await job.intake.settle())
         if not job.owed or consumer is None:
             return
-        # What an earlier commit failed to deliver is tried again: on a partition that has gone quiet nothing newer would come.
-        offsets = dict(job.owed)
-        wanted = {TopicPartition(*partition): offset for partition, offset in offsets.items()}
         async with asyncio.timeout(timeout_s):
-            await consumer.commit(wanted)
+            # What an earlier commit failed to deliver is tried again: on a partition that has gone quiet nothing newer would come.
+            offsets = await job.owed_now()
+            if not offsets:
+                return
+            await consumer.commit({TopicPartition(*partition): offset for partition, offset in offsets.items()})
     except (CommitFailedError, IllegalStateError):
         job.metrics.count("commit_failures")  # the partition has gone to another worker, which replays from the last commit
     except (KafkaError, OSError) as error:  # a timeout is an OSError, too
@@ -89,7 +90,7 @@ def make_consumer(job: Job) -> AIOKafkaConsumer:
         **client_options(job.settings.kafka),
         group_id=job.group,
         enable_auto_commit=False,
-        auto_offset_reset=worker.auto_offset_reset,
+        auto_offset_reset="none",  # see `_go_on`
         session_timeout_ms=int(worker.session_timeout_s * 1000),
         heartbeat_interval_ms=int(worker.heartbeat_interval_s * 1000),
         rebalance_timeout_ms=int(worker.rebalance_timeout_s * 1000),
@@ -189,6 +190,15 @@ async def _say_where(job: Job, consumer: AIOKafkaConsumer, code: str) -> None:
                 return
 
 
+async def _go_on(job: Job, consumer: AIOKafkaConsumer, listener: _Listener, places: dict[TopicPartition, int | None]) -> None:
+    """Seek partitions that cannot be read where they are. Kafka is asked in vain for each as long as that has not been done."""
+    epoch = listener.epoch
+    starts = await consumer.beginning_offsets(list(places))
+    if listener.epoch == epoch:
+        for tp, position in places.items():
+            consumer.seek(tp, job.go_on((tp.topic, tp.partition), starts[tp], position))
+
+
 async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
     """One round: fetch, then hand over slice by slice as the window allows."""
     try:
@@ -197,7 +207,11 @@ async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> No
     except TimeoutError:
         return
     size = job.settings.worker.slice_records
-    fetched = await consumer.getmany(timeout_ms=int(POLL_S * 1000), max_records=size * 8)
+    try:
+        fetched = await consumer.getmany(timeout_ms=int(POLL_S * 1000), max_records=size * 8)
+    except NOWHERE as error:
+        await _go_on(job, consumer, listener, places_of(error))
+        return
     job.polled_at = time.monotonic()
     # Between the fetch returning and here nothing else has run, so this epoch is the one that the records belong to.
     epoch = listener.epoch

@@ -17,6 +17,7 @@ from typing import Any
 
 import faust
 import structlog
+from aiokafka import ConsumerRecord
 from aiokafka.errors import InconsistentGroupProtocolError, KafkaError
 from faust.auth import SASLCredentials, SSLCredentials
 from faust.transport.consumer import ensure_TP
@@ -29,7 +30,7 @@ from mode.services import Service, WaitResults
 from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.intake.offsets import TopicPartition
-from touchstone.streams.runners.base import POLL_S, Clock, Job, Stalled, Unreadable, mixed_runners
+from touchstone.streams.runners.base import NOWHERE, POLL_S, Clock, Job, Stalled, Unreadable, mixed_runners, places_of
 from touchstone.streams.wire.clients import ssl_context
 from touchstone.streams.wire.record_batches import UNREADABLE, read_leniently
 
@@ -43,6 +44,8 @@ LINGER_MAX_S = 0.025
 BUSY_RECORDS = 16
 #: How long a stop waits for a start that is under way: Faust stopped amid its start leaves a thread and tasks behind.
 START_S = 3.0
+#: The value of a record that Faust's consumer makes up itself, known by its identity: the partition had to be sought. Its key is where it could not be read.
+MOVED = b"moved"
 #: Faust's own buffer between consumer and agent.
 STREAM_BUFFER_RECORDS = 512
 
@@ -58,7 +61,7 @@ class _FaustRecord:
         self.topic: str = message.topic
         self.partition: int = message.partition
         self.offset: int = message.offset
-        self.timestamp = int((message.timestamp or 0) * 1000)
+        self.timestamp = round((message.timestamp or 0) * 1000)  # Faust divides it by 1000
         self.key: bytes | None = message.key
         self.value: bytes | None = message.value
         headers = message.headers
@@ -140,7 +143,6 @@ class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._starts: dict[TP, int] = {}
         #: The error that aiokafka raised for an unreadable batch; Faust's fetcher ends with it and does not report it to its app.
         self.unreadable: str | None = None
 
@@ -148,12 +150,50 @@ class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
         """As inherited; an unreadable batch is reported with its partition."""
         try:
             return await super()._getmany(active_partitions, timeout)
+        except NOWHERE as error:
+            return await self._go_on({ensure_TP(tp): position for tp, position in places_of(error).items()})
         except UNREADABLE as error:
             self.unreadable = type(error).__name__
             found = re.search(r"topic='([^']*)', partition=(\d+)", str(error))
             place = {"topic": found[1], "partition": int(found[2])} if found else {}
             log.error("record_unreadable", code=self.unreadable, **place)
             raise
+
+    async def _go_on(self, places: dict[TP, int | None]) -> dict[TP, list[ConsumerRecord]]:
+        """Seek partitions that cannot be read where they are. Returns a mark for each: the feed takes note behind all that was fetched before."""
+        feed: FaustFeed = self.transport.feed
+        job: Job = self.transport.job
+        starts = await self.earliest_offsets(*places)
+        if feed.fenced:
+            return {}
+        bare = {tp: job.begin_of((tp.topic, tp.partition)) for tp, position in places.items() if position is None}
+        moved = {tp: starts[tp] for tp in places if tp not in bare}
+        await self.seek_wait(bare | moved)
+        return {tp: [ConsumerRecord(tp.topic, tp.partition, start, 0, 0, str(places[tp]).encode(), MOVED, None, 0, 0, ())] for tp, start in moved.items()}
+
+    async def _commit(self, offsets: Mapping[TP, int]) -> bool:
+        """As inherited, for topics that are still the same: Faust commits up to a second after an acknowledgement, and by the topic's name."""
+        job: Job = self.transport.job
+        try:
+            async with asyncio.timeout(job.settings.worker.commit_timeout_s):
+                still = await job.intake.unchanged({tp.topic for tp in offsets})
+        except TimeoutError:
+            return False
+        mine = {tp: offset for tp, offset in offsets.items() if tp.topic in still}
+        return bool(mine) and await super()._commit(mine) and len(mine) == len(offsets)
+
+    def jump(self, tp: TP, offset: int) -> None:
+        """Take everything below an offset for committed: Faust commits without gaps only."""
+        self._gap[tp].chop(0, offset)
+        self._acked[tp] = [acked for acked in self._acked[tp] if acked >= offset]
+        self._acked_index[tp] = set(self._acked[tp])
+        self._committed_offset[tp] = offset
+
+    def restart(self, tp: TP, offset: int) -> None:
+        """Forget what was acknowledged on a partition whose log is another one now, and begins at this offset."""
+        for books in (self._gap, self._acked, self._acked_index):
+            books.pop(tp, None)
+        self._committed_offset[tp] = offset
 
     async def _add_gap(self, tp: TP, offset_from: int, offset_to: int) -> None:
         """As inherited, without the record behind the gap.
@@ -163,25 +203,26 @@ class _Consumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
         """
         await super()._add_gap(tp, offset_from, offset_to - 1)
 
+    def verify_event_path(self, now: float, tp: TP) -> None:
+        """Nothing. Faust looks here for partitions that hang, by statistics that are off; it would report every idle one. The watchdog looks for them."""
+
     async def seek_to_committed(self) -> Mapping[TP, int]:
         """Seek every assigned partition: to what is committed, else to where this group begins to read."""
         committed: Mapping[TP, int] = await super().seek_to_committed()
         bare = [ensure_TP(tp) for tp, offset in committed.items() if not offset]
         if bare:
-            earliest = self.app.conf.consumer_auto_offset_reset == "earliest"
-            first = await self.earliest_offsets(*bare) if earliest else {}
             for tp in bare:
-                start = first.get(tp, self._starts.get(tp))
-                self._starts[tp] = await self.position(tp) if start is None else start
                 self._committed_offset[tp] = None
-            await self.seek_wait({tp: self._starts[tp] for tp in bare})
+            await self.seek_wait({tp: self.transport.job.begin_of((tp.topic, tp.partition)) for tp in bare})
         return committed
 
 
 class _Transport(AIOKafkaTransport):  # type: ignore[misc]
-    """Faust's transport, with that consumer."""
+    """Faust's transport, with that consumer, which finds its job and its feed here."""
 
     Consumer = _Consumer
+    job: Job
+    feed: "FaustFeed"
 
 
 class FaustFeed:
@@ -195,6 +236,7 @@ class FaustFeed:
         self._taken: dict[TopicPartition, int] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._linger_s = LINGER_MIN_S
+        self._jumps: dict[TopicPartition, int] = {}
         self.closed = False
         self.fenced = True
 
@@ -209,6 +251,9 @@ class FaustFeed:
         if self.closed or self.fenced or message.generation_id != self._app.consumer_generation_id:
             return  # of an assignment that has ended: the partition's new owner consumes it
         partition = (message.topic, message.partition)
+        if message.value is MOVED:
+            self._go_on(partition, message.offset, int(message.key))
+            return
         if message.offset <= self._taken.get(partition, -1):
             return
         self._taken[partition] = message.offset
@@ -228,6 +273,17 @@ class FaustFeed:
         self._linger_s = min(self._linger_s * 2, LINGER_MAX_S) if busy else max(self._linger_s / 2, LINGER_MIN_S)
         for partition in list(self._gathered):
             self._start(partition)
+
+    def _go_on(self, partition: TopicPartition, start: int, position: int) -> None:
+        """Everything that was fetched before a partition had to be sought has been taken: now it goes on from `start` instead of `position`."""
+        self._start(partition)
+        self._job.go_on(partition, start, position)
+        self._taken[partition] = start - 1
+        if position > start:
+            self._unacknowledged.pop(partition, None)
+            self._app.consumer.restart(TP(*partition), start)
+        else:
+            self._jumps[partition] = start
 
     def _start(self, partition: TopicPartition) -> None:
         records = self._gathered.pop(partition, None)
@@ -250,6 +306,10 @@ class FaustFeed:
                 waiting.popleft().ack()
         if offsets:
             self._job.on_committed(offsets)
+        for partition in [partition for partition, start in self._jumps.items() if offsets.get(partition, -1) >= start]:
+            del self._jumps[partition]
+            self._app.consumer.jump(TP(*partition), offsets[partition])
+            self._job.owed[partition] = offsets[partition]
         if self._job.owed:
             await self._repay()
 
@@ -273,12 +333,13 @@ class FaustFeed:
         self._gathered.clear()
         self._unacknowledged.clear()
         self._taken.clear()
+        self._jumps.clear()
 
 
 def make_app(job: Job, datadir: str) -> faust.App:
     """The Faust application of one suite: everything of Faust that could lose, leak or listen is off."""
     settings, worker = job.settings, job.settings.worker
-    read_leniently()
+    read_leniently(settings.kafka)
     app = faust.App(
         job.group,
         broker=[f"kafka://{address.strip()}" for address in settings.kafka.bootstrap_servers.split(",")],
@@ -290,7 +351,8 @@ def make_app(job: Job, datadir: str) -> faust.App:
         broker_request_timeout=max(settings.kafka.request_timeout_s, worker.session_timeout_s),
         broker_max_poll_interval=worker.poll_interval_max_s,
         broker_commit_interval=worker.commit_interval_s,
-        consumer_auto_offset_reset=worker.auto_offset_reset,
+        consumer_auto_offset_reset="none",  # see `_Consumer`
+        consumer_metadata_max_age_ms=int(settings.kafka.metadata_max_age_s * 1000),
         consumer_max_fetch_size=max(worker.event_bytes_max, 1_048_576),
         processing_guarantee="at_least_once",
         producer_acks=-1,
@@ -307,6 +369,7 @@ def make_app(job: Job, datadir: str) -> faust.App:
         key_serializer="raw",
     )
     app.transport = _Transport(app.conf.broker_consumer, app)
+    app.transport.job = job
     return app
 
 
@@ -321,7 +384,7 @@ def credentials(kafka: KafkaSettings) -> Any:
 
 def attach(app: faust.App, job: Job) -> FaustFeed:
     """Give the app its one agent and its rebalance callbacks."""
-    feed = FaustFeed(app, job)
+    feed = app.transport.feed = FaustFeed(app, job)
     source = app.topic(*job.topics, value_type=bytes, key_type=bytes, value_serializer="raw", key_serializer="raw")
 
     @app.agent(source, name=f"{job.group}.intake", concurrency=1)  # type: ignore[untyped-decorator]

@@ -25,7 +25,8 @@ CODES_MAX = 50
 class Event:
     """One result or report event. `value`: its bytes on the topic. `type`: its CloudEvents type. `key`: the id of the result or report.
 
-    `values`, `codes` (of findings and failures, without those for information) and `fails` (findings that are critical or major): of a result.
+    Of a result: `values`, `codes` (of findings and failures, without those for information), `fails` (findings that are critical or major), and
+    `scored_with` (version and configuration digest of the suite).
     """
 
     place: Place
@@ -41,6 +42,7 @@ class Event:
     values: Mapping[str, float] = field(default_factory=dict)
     codes: tuple[str, ...] = ()
     fails: int = 0
+    scored_with: tuple[str, str] = ("", "")
 
     @property
     def is_result(self) -> bool:
@@ -96,6 +98,7 @@ class EventReader:
         self.roles: dict[str, str] = {topics.results: RESULTS, topics.reports: REPORTS}
         self._suites = suites
         self._reports = {suite.report_type: name for name, suite in suites.items()}
+        self._latest = ("", "")
 
     def read(self, record: Record) -> Event | Outcomes | None:
         """An event, or outcomes; None for a record that is neither. Never raises for what it holds."""
@@ -133,7 +136,14 @@ class EventReader:
             values={sys.intern(str(name)): _number(number) for name, number in document["values"].items()},
             codes=tuple(sys.intern(code[:NAME_CHARS_MAX]) for code in dict.fromkeys(codes[: CODES_MAX * 4]))[:CODES_MAX],
             fails=sum(finding["severity"] in {"critical", "major"} for finding in findings),
+            scored_with=self._shared(_name(document.get("suite_version") or ""), _name(document.get("config_digest") or "")),
         )
+
+    def _shared(self, version: str, digest: str) -> tuple[str, str]:
+        """Version and digest as one object for results in a row, because there are hundreds of thousands in the window."""
+        if self._latest != (version, digest):
+            self._latest = (version, digest)
+        return self._latest
 
     def _report(self, record: Record, kind: str, value: bytes, document: Mapping[str, Any], headers: Mapping[str, bytes]) -> Event:
         suite = self._reports.get(kind)

@@ -7,14 +7,14 @@ goes by the positions alone: until it is ahead of them in every partition, each 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from touchstone.streams.subscription.events import Filter
 from touchstone.streams.subscription.hub import SNAPSHOT_AFTER_RESET, Hub, pieces
 from touchstone.streams.subscription.items import Beat, Closing, Item, Reset, ResetReason
 from touchstone.streams.subscription.past import Past, PositionLost
-from touchstone.streams.subscription.positions import Positions, covers, position_text
+from touchstone.streams.subscription.positions import Clock, Positions, TopicIds, covers
 from touchstone.streams.subscription.watcher import Watcher
 from touchstone.streams.subscription.window import Seen
 from touchstone.streams.telemetry.metric_list import Way
@@ -31,6 +31,7 @@ class Wish:
 
     chosen: Filter
     since: Positions | None = None
+    topics: TopicIds = field(default_factory=dict)
     snapshot: int = 0
     lost: ResetReason | None = None
 
@@ -75,7 +76,7 @@ async def _from(hub: Hub, past: Past, wish: Wish) -> AsyncGenerator[Item, None]:
     assert wish.since is not None
     reached = dict(wish.since)
     generation = hub.generation
-    await past.check(hub, reached)
+    await past.check(hub, reached, wish.topics)
     way: Way = "memory"
     while hub.generation == generation and not hub.closing:
         behind = {place: offset for place, offset in hub.window.start.items() if reached.get(place, 0) < offset}
@@ -89,7 +90,7 @@ async def _from(hub: Hub, past: Past, wish: Wish) -> AsyncGenerator[Item, None]:
         while number >= hub.window.first and hub.generation == generation and not hub.closing:
             page = hub.window.page(number, PAGE_EVENTS)
             number += len(page)
-            for batch in pieces(_wanted(page, reached, wish.chosen)):
+            for batch in pieces(_wanted(page, reached, wish.chosen, hub.topics)):
                 yield batch
             if number < hub.window.next:
                 await asyncio.sleep(0)
@@ -100,15 +101,17 @@ async def _from(hub: Hub, past: Past, wish: Wish) -> AsyncGenerator[Item, None]:
                 await _either(hub.published(), hub.settings.heartbeat_s)
 
 
-def _wanted(page: list[Seen], reached: Positions, chosen: Filter) -> list[Seen]:
+def _wanted(page: list[Seen], reached: Positions, chosen: Filter, topics: TopicIds) -> list[Seen]:
     """The events of a page that the watcher has not seen and wants, with ids of its own; `reached` moves along."""
     found: list[Seen] = []
+    clock = Clock(reached, topics)
     for seen in page:
         event = seen.event
         if event.offset >= reached.get(event.place, 0):
             reached[event.place] = event.offset + 1
+            clock.advance(event.place, event.offset + 1)
             if chosen.admits(event):
-                found.append(Seen(position_text(reached), event))
+                found.append(Seen(clock.text, event))
     return found
 
 

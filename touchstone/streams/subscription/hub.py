@@ -13,7 +13,7 @@ from typing import Any
 from touchstone.schemas.settings.house import ServeSettings
 from touchstone.streams.subscription.events import Event, Filter, Outcomes
 from touchstone.streams.subscription.items import Batch, Beat, Closing, Item, Reset, ResetReason
-from touchstone.streams.subscription.positions import Clock, Place, Positions
+from touchstone.streams.subscription.positions import Clock, Place, Positions, TopicIds
 from touchstone.streams.subscription.watcher import Watcher
 from touchstone.streams.subscription.window import Seen, Window
 from touchstone.streams.telemetry.serve_counts import ServeCounts
@@ -49,6 +49,8 @@ class Hub:
         self.live = asyncio.Event()
         self.counts.window = lambda: (len(self.window), self.window.bytes)
         self.counts.clients_max = settings.clients_max
+        #: Ids of the topics, which are part of every position.
+        self.topics: TopicIds = {}
         self._clock = Clock({})
         self._channels: dict[Filter, set[Watcher]] = {}
         self._published = asyncio.Event()
@@ -70,13 +72,14 @@ class Hub:
 
     # -- what the reader calls
 
-    def begin(self, start: Mapping[Place, int], arrivals: Iterable[Arrival] = (), reason: ResetReason | None = None) -> None:
-        """Start, or start again, with the latest events of the log. `start`: the positions before them.
+    def begin(self, start: Mapping[Place, int], arrivals: Iterable[Arrival] = (), reason: ResetReason | None = None, topics: TopicIds | None = None) -> None:
+        """Start, or start again, with the latest events of the log. `start`: the positions before them. `topics`: their ids, where they have any.
 
         `reason`: why positions from before mean nothing now; every watcher then gets it, and a snapshot.
         """
+        self.topics = dict(topics or {})
         self.window = Window(start, self.settings.window_events, self.settings.window_bytes)
-        self._clock = Clock(start)
+        self._clock = Clock(start, self.topics)
         self._arrive(arrivals)
         if reason is not None:
             self.generation += 1

@@ -15,7 +15,7 @@ from touchstone.scorers.backoff import Backoff
 from touchstone.streams.subscription.events import Event, EventReader, Filter
 from touchstone.streams.subscription.hub import Hub, pieces
 from touchstone.streams.subscription.items import Batch, Beat, Item, ResetReason
-from touchstone.streams.subscription.positions import Place, Positions, position_text
+from touchstone.streams.subscription.positions import Clock, Place, Positions, TopicIds
 from touchstone.streams.subscription.window import Seen
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
@@ -51,8 +51,10 @@ class Past:
         self._topics = {role: topic for topic, role in events.roles.items()}
         self._places = asyncio.Semaphore(settings.serve.catch_ups_max)
 
-    async def check(self, hub: Hub, reached: Mapping[Place, int]) -> None:
-        """Raise `PositionLost` for a partition that does not exist, and for a position beyond its end."""
+    async def check(self, hub: Hub, reached: Mapping[Place, int], topics: TopicIds) -> None:
+        """Raise `PositionLost` for a topic or partition that does not exist, and for a position beyond its end. `topics`: the ids that came with them."""
+        if any(hub.topics.get(role, topic_id) != topic_id for role, topic_id in topics.items()):
+            raise PositionLost("unknown")
         if not reached.keys() <= hub.positions.keys():
             raise PositionLost("unknown")
         if all(hub.positions[place] >= offset for place, offset in reached.items()):
@@ -75,7 +77,7 @@ class Past:
         try:
             while hub.generation == generation and not hub.closing:
                 try:
-                    async with aclosing(self._session(reached, target, chosen)) as batches:
+                    async with aclosing(self._session(reached, target, chosen, hub.topics)) as batches:
                         async for batch in batches:
                             yield batch
                     return
@@ -95,7 +97,7 @@ class Past:
             return False
         return True
 
-    async def _session(self, reached: Positions, target: Mapping[Place, int], chosen: Filter) -> AsyncGenerator[Batch, None]:
+    async def _session(self, reached: Positions, target: Mapping[Place, int], chosen: Filter, topics: TopicIds) -> AsyncGenerator[Batch, None]:
         """Read until every partition is at its target, or something breaks."""
         consumer = log_consumer(self._settings)
         try:
@@ -112,7 +114,7 @@ class Past:
             moved = time.monotonic()
             while left:
                 polled = await consumer.getmany(*left, timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
-                for batch in pieces(self._wanted(polled, left, reached, target, chosen)):
+                for batch in pieces(self._wanted(polled, left, reached, target, chosen, topics)):
                     yield batch
                 for part, place in list(left.items()):
                     # Positions count, not records: markers and compacted records have offsets too.
@@ -127,18 +129,26 @@ class Past:
             await close_client(consumer.stop)
 
     def _wanted(
-        self, polled: Mapping[Any, Sequence[Record]], left: Mapping[Any, Place], reached: Positions, target: Mapping[Place, int], chosen: Filter
+        self,
+        polled: Mapping[Any, Sequence[Record]],
+        left: Mapping[Any, Place],
+        reached: Positions,
+        target: Mapping[Place, int],
+        chosen: Filter,
+        topics: TopicIds,
     ) -> list[Seen]:
         """The wanted events of one poll; `reached` moves along."""
         found: list[Seen] = []
+        clock = Clock(reached, topics)
         for record in in_time(polled.values()):
             place = left[TopicPartition(record.topic, record.partition)]
             if not reached[place] <= record.offset < target[place]:
                 continue
             reached[place] = record.offset + 1
+            clock.advance(place, record.offset + 1)
             event = self._events.read(record)
             if isinstance(event, Event) and chosen.admits(event):
-                found.append(Seen(position_text(reached), event))
+                found.append(Seen(clock.text, event))
         return found
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from base64 import urlsafe_b64decode
 from collections import deque
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -18,7 +19,8 @@ from touchstone.streams.subscription.events import EventReader
 from touchstone.streams.subscription.hub import Arrival, Hub
 from touchstone.streams.subscription.items import ResetReason
 from touchstone.streams.subscription.past import GONE, POLL_MS, POLL_RECORDS_MAX, in_time, log_consumer
-from touchstone.streams.subscription.positions import Place, Positions
+from touchstone.streams.subscription.positions import Place, Positions, TopicIds
+from touchstone.streams.topics.identity import TopicMetadata
 from touchstone.streams.wire.clients import check_topics, client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.codec import Record
@@ -39,6 +41,8 @@ class Reader:
         self._events = events
         self._topics = {role: topic for topic, role in events.roles.items()}
         self._consumer: AIOKafkaConsumer = None
+        self._ids: TopicIds = {}
+        self._made = time.monotonic()
 
     async def reach(self, stop: asyncio.Event) -> bool:
         """Wait until the cluster answers and has the topics; False if `stop` came first. Raises `ConfigError` for missing topics."""
@@ -99,6 +103,9 @@ class Reader:
             stack.push_async_callback(close_client, consumer.stop)
             await consumer.start()
             self._consumer = consumer
+            metadata = TopicMetadata(self._settings.kafka)
+            stack.push_async_callback(metadata.close)
+            self._ids = await self._topic_ids(metadata)
             await self._assign(consumer, await self._partitions(admin))
             self._back()
             while True:
@@ -108,6 +115,8 @@ class Reader:
                 if set(parts) - consumer.assignment():
                     await self._assign(consumer, parts)
                 await self._probe()
+                if await self._topic_ids(metadata) != self._ids:
+                    raise OffsetOutOfRangeError
 
     async def _follow(self, consumer: AIOKafkaConsumer) -> None:
         """Publish what comes, until it is time to look after the broker.
@@ -141,7 +150,7 @@ class Reader:
         lost: ResetReason | None = None
         if any(ends.get(place, 0) < offset for place, offset in reached.items()):
             lost = "future"
-        elif reached.keys() - begins.keys():  # made anew with fewer partitions, before anything was in those
+        elif any(self._ids.get(role, topic_id) != topic_id for role, topic_id in self._hub.topics.items()) or reached.keys() - begins.keys():
             lost = "unknown"
         elif any(begins[place] > offset for place, offset in reached.items()):
             lost = "expired"
@@ -154,7 +163,7 @@ class Reader:
         if lost is not None:
             log.warning("results_start_again", code=lost)
         start, records = await self._latest(consumer, begins, ends)
-        self._hub.begin(start, [self._arrival(record) for record in in_time(records.values())], lost)
+        self._hub.begin(start, [self._arrival(record) for record in in_time(records.values())], lost, self._ids)
 
     async def _latest(self, consumer: AIOKafkaConsumer, begins: Positions, ends: Positions) -> tuple[Positions, Mapping[Place, deque[Record]]]:
         """The latest records of each partition, as many as the window takes, and the positions before them."""
@@ -180,6 +189,11 @@ class Reader:
                 start[place] = dropped.offset + 1
                 size -= len(dropped.value or b"")
         return start, found
+
+    async def _topic_ids(self, metadata: TopicMetadata) -> TopicIds:
+        """Role → id of its topic, as bytes, where the broker gives one. Raises aiokafka's errors."""
+        found = await metadata.read(self._events.roles)
+        return {self._events.roles[name]: urlsafe_b64decode(topic.topic_id + "==") for name, topic in found.items() if topic.topic_id}
 
     async def _partitions(self, admin: AIOKafkaAdminClient) -> list[Any]:
         """Every partition of the topics, freshly asked."""
@@ -216,4 +230,6 @@ class Reader:
     def _back(self) -> None:
         if self._hub.fault is not None:
             log.info("dependency_up", stage="kafka")
+        if not self._hub.live.is_set():
+            log.info("serve_ready", records=len(self._hub.window), seconds=round(time.monotonic() - self._made, 1))
         self._hub.online()

@@ -40,13 +40,14 @@ FORMATS = ("json", "cloudevents_binary", "cloudevents_structured", "cloudevents_
 STAGES = ("decode", "score", "encode", "produce")
 #: Why a record is dead. A record that fails its schema adds `schema_<kind of error>` to these when it is met.
 DEAD_REASONS = (
-    *("empty", "too_large", "not_utf8", "byte_order_mark", "too_deep", "not_json", "not_an_object", "record_damaged", "header_name_not_utf8"),
-    *("cloudevents_batch", "cloudevents_data_missing", "kind_missing", "kind_unknown", "codec_failed", "result_too_large"),
+    *("empty", "too_large", "not_utf8", "byte_order_mark", "too_deep", "not_json", "duplicate_key", "not_an_object"),
+    *("record_damaged", "batch_too_large", "header_name_not_utf8", "cloudevents_batch", "cloudevents_data_missing", "specversion_unknown"),
+    *("kind_missing", "kind_unknown", "codec_failed", "result_too_large"),
 )
 #: (outcome, reason)
 OUTCOMES = (("scored", ""), ("skipped", "other_kind"), ("shed", "too_old"), ("shed", "budget"), *(("dead", reason) for reason in DEAD_REASONS))
 UNREADABLE_RESULTS = ("empty", "unknown_type", "no_type", "invalid_result", "invalid_ledger", "not_finite", "out_of_bounds")
-RECORD_KINDS = ("new", "replaced", "repeat", "replay", "ledger", *(f"rejected:{code}" for code in UNREADABLE_RESULTS))
+RECORD_KINDS = ("new", "replaced", "repeat", "replay", "contradicted", "ledger", *(f"rejected:{code}" for code in UNREADABLE_RESULTS))
 
 Values = tuple[str, ...]
 
@@ -76,9 +77,17 @@ METRICS: tuple[Metric, ...] = (
     Metric("touchstone_events_consumed_total", "counter", "records", "Records read.", ("suite", "topic", "format"), start=_each(*FORMATS)),
     Metric("touchstone_events_outcomes_total", "counter", "records", "Acknowledged outcomes of records.", ("suite", "outcome", "reason"), start=OUTCOMES),
     Metric("touchstone_events_rejected_total", "counter", "records", "Records that became dead letters.", ("suite", "reason"), start=_each(*DEAD_REASONS)),
+    Metric("touchstone_events_expired_total", "counter", "offsets", "Offsets that Kafka deleted before a worker had read them.", ("suite", "topic")),
     Metric("touchstone_events_released_total", "counter", "records", "Records given back by a rebalance before their outcome.", ("suite",)),
     Metric("touchstone_events_in_flight", "gauge", "records", "Records consumed whose outcome is not acknowledged yet.", ("suite",)),
     Metric("touchstone_results_total", "counter", "results", "Results by label.", ("suite", "label"), start=_each(*get_args(Label))),
+    Metric(
+        "touchstone_results_by_configuration_total",
+        "counter",
+        "results",
+        "Results by label, with the version and the configuration (settings, models, prompts) that they were scored with. A process has one configuration.",
+        ("suite", "suite_version", "config_digest", "label"),
+    ),
     Metric(
         "touchstone_score_ratio",
         "histogram",
@@ -113,7 +122,14 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("touchstone_last_result_timestamp_seconds", "gauge", "Unix time", "When the last result was acknowledged; 0 before the first.", ("suite",)),
     Metric("touchstone_consumer_lag_records", "gauge", "records", "End offset minus settled offset.", ("suite", "topic", "partition")),
-    Metric("touchstone_consumer_lag_seconds", "gauge", "seconds", "Time since anything was settled, while records wait.", ("suite", "topic", "partition")),
+    Metric("touchstone_consumer_lag_seconds", "gauge", "seconds", "Age of the oldest record that waits.", ("suite", "topic", "partition")),
+    Metric(
+        "touchstone_consumer_standstill_seconds",
+        "gauge",
+        "seconds",
+        "Time since anything was settled on the partition, or since its work began, while records wait there.",
+        ("suite", "topic", "partition"),
+    ),
     Metric("touchstone_assigned_partitions", "gauge", "partitions", "Partitions assigned to this worker.", ("suite",)),
     Metric("touchstone_window_records", "gauge", "records", "Records that the worker holds, including those that wait to be read.", ("suite",)),
     Metric("touchstone_outbox_up", "gauge", "0 or 1", "1 while the broker accepts results.", ("suite",)),

@@ -66,13 +66,18 @@ class WorkerMetrics(Collector):
         components: Iterable[str] = (),
     ) -> None:
         self._suite = suite
+        self._suite_version = suite_version
+        #: Of the suite's configuration; empty until it is built.
+        self.config_digest = ""
         self.readings = readings
         self._info = build_info("worker", suite, suite_version, runner)
         self._lock = threading.Lock()
         self._consumed: defaultdict[tuple[str, ...], int] = defaultdict(int)
+        topics = tuple(topics)
         for topic in topics:
             self._consumed.update(zeros("touchstone_events_consumed_total", topic))
         self._outcomes: defaultdict[tuple[str, ...], int] = defaultdict(int, zeros("touchstone_events_outcomes_total"))
+        self._expired: defaultdict[tuple[str, ...], int] = defaultdict(int, {(topic,): 0 for topic in topics})
         self._released = 0
         self._in_flight = 0
         self._results: defaultdict[str, int] = defaultdict(int, {label: 0 for (label,) in zeros("touchstone_results_total")})
@@ -83,7 +88,7 @@ class WorkerMetrics(Collector):
         self._last_result_s = 0.0
         self._happenings: dict[Happening, int] = dict.fromkeys(get_args(Happening), 0)
         self._states: dict[State, float] = dict.fromkeys(get_args(State), 0.0)
-        self._lag: dict[tuple[str, int], tuple[int, float]] = {}
+        self._lag: dict[tuple[str, int], tuple[int, float, float]] = {}
         register(registry, self)
 
     def consumed(self, topic: str, formats: Mapping[str, int]) -> None:
@@ -99,6 +104,11 @@ class WorkerMetrics(Collector):
             for key, count in outcomes.items():
                 self._outcomes[key] += count
                 self._in_flight -= count
+
+    def expired(self, topic: str, count: int) -> None:
+        """The ledger has offsets that Kafka deleted before a worker had read them; none of them was ever in flight."""
+        with self._lock:
+            self._expired[topic,] += count
 
     def released(self, count: int) -> None:
         """Records in flight were given back by a rebalance; the partition's new owner consumes them again."""
@@ -144,8 +154,8 @@ class WorkerMetrics(Collector):
         """Set a state."""
         self._states[name] = value
 
-    def lag(self, lags: Mapping[tuple[str, int], tuple[int, float]]) -> None:
-        """Replace the lag of the assigned partitions: (topic, partition) → (records, seconds)."""
+    def lag(self, lags: Mapping[tuple[str, int], tuple[int, float, float]]) -> None:
+        """Replace the lag of the assigned partitions: (topic, partition) → (records, age of the oldest, time without progress); times in seconds."""
         self._lag = dict(lags)
 
     def totals(self) -> dict[str, int]:
@@ -177,11 +187,16 @@ class WorkerMetrics(Collector):
         yield family("touchstone_events_outcomes_total", {(suite, *key): count for key, count in outcomes.items()})
         yield family("touchstone_events_rejected_total", {(suite, reason): count for (outcome, reason), count in outcomes.items() if outcome == "dead"})
         yield family("touchstone_events_released_total", {(suite,): released})
+        yield family("touchstone_events_expired_total", {(suite, *key): count for key, count in list(self._expired.items())})
         yield family("touchstone_events_in_flight", {(suite,): in_flight})
 
     def _collect_scoring(self) -> Iterator[Family]:
         suite = self._suite
-        yield family("touchstone_results_total", {(suite, label): count for label, count in list(self._results.items())})
+        results = list(self._results.items())
+        yield family("touchstone_results_total", {(suite, label): count for label, count in results})
+        if scored_with := self.config_digest:
+            own: dict[tuple[str, ...], int] = {(suite, self._suite_version, scored_with, label): count for label, count in results}
+            yield family("touchstone_results_by_configuration_total", own)
         yield family("touchstone_score_ratio", {(suite, name): seen for name, seen in list(self._scores.items())})
         yield family("touchstone_values_out_of_range_total", {(suite, name): count for name, count in list(self._out_of_range.items())})
         yield family("touchstone_stage_duration_seconds", {(suite, name): seen for name, seen in list(self._stages.items())})
@@ -203,9 +218,9 @@ class WorkerMetrics(Collector):
             yield family(f"touchstone_{happening}_total", {(suite,): count})
         for state, value in self._states.items():
             yield family(f"touchstone_{state}", {(suite,): value})
-        lag = {(suite, topic, str(partition)): both for (topic, partition), both in self._lag.items()}
-        yield family("touchstone_consumer_lag_records", {key: records for key, (records, _) in lag.items()})
-        yield family("touchstone_consumer_lag_seconds", {key: age_s for key, (_, age_s) in lag.items()})
+        lag = {(suite, topic, str(partition)): found for (topic, partition), found in self._lag.items()}
+        for place, unit in enumerate(("lag_records", "lag_seconds", "standstill_seconds")):
+            yield family(f"touchstone_consumer_{unit}", {key: found[place] for key, found in lag.items()})
 
 
 class ProjectorCounts(Collector):

@@ -20,6 +20,7 @@ from touchstone.streams.topics.log_reader import LogReader, header_texts, moment
 from touchstone.streams.wire.clients import client_options, unreachable
 from touchstone.streams.wire.codec import Header, Record
 from touchstone.streams.wire.dead_letter import (
+    BATCH,
     EXCEPTION,
     MESSAGE,
     OFFSET,
@@ -30,6 +31,7 @@ from touchstone.streams.wire.dead_letter import (
     SUITE_VERSION,
     TIMESTAMP,
     TOPIC,
+    TOPIC_ID,
     own_headers,
 )
 
@@ -52,7 +54,8 @@ Source = tuple[str, int, int, int]
 class DeadLetter:
     """One dead letter without its payload. Positions `partition`, `offset` are on the dead topic, `source_…` where it came from.
 
-    `copies`: other letters of the same event by the same suite (replays), by id. `size`: payload bytes.
+    `copies`: other letters of the same event by the same suite (replays), by id. `size`: payload bytes. `source_last`: above
+    `source_offset` where the payload is a whole record batch.
     """
 
     partition: int
@@ -69,6 +72,8 @@ class DeadLetter:
     size: int
     omitted: str | None
     redriven: int
+    source_last: int = -1
+    source_topic_id: str = ""
     copies: list[str] = field(default_factory=list)
     resolution: str | None = None
 
@@ -79,8 +84,13 @@ class DeadLetter:
 
     @property
     def source(self) -> Source:
-        """The event it is about. The timestamp distinguishes a recreated topic from the one before."""
+        """The event it is about, without its topic's id. The timestamp distinguishes a recreated topic from the one before where there is no id."""
         return self.source_topic, self.source_partition, self.source_offset, self.source_timestamp_ms
+
+    def is_of_event_of(self, other: "DeadLetter") -> bool:
+        """True if both are about the same event: a topic's id that is not known may be any."""
+        ids = {self.source_topic_id, other.source_topic_id} - {""}
+        return self.source == other.source and len(ids) < 2
 
 
 @dataclass(slots=True)
@@ -103,7 +113,7 @@ class Letterbox:
 
     def same_event(self, letter: DeadLetter) -> list[DeadLetter]:
         """Open letters of the same event, by every suite."""
-        return [other for other in self.open() if other.source == letter.source]
+        return [other for other in self.open() if other.is_of_event_of(letter)]
 
 
 def parse_letter(record: Record) -> DeadLetter | None:
@@ -126,6 +136,8 @@ def parse_letter(record: Record) -> DeadLetter | None:
         size=len(record.value or b""),
         omitted=texts.get(OMITTED),
         redriven=max(_number(texts.get(REDRIVEN)), 0),
+        source_last=max(_number(texts.get(BATCH, "").partition("-")[2]), _number(texts.get(OFFSET))),
+        source_topic_id=texts.get(TOPIC_ID, ""),
     )
 
 
@@ -144,7 +156,7 @@ def _moment(text: str | None, fallback_ms: int) -> datetime:
 
 async def read_letters(reader: LogReader) -> Letterbox:
     """Every letter and what became of it; payloads are not kept. Raises `ConfigError` if there are too many to hold."""
-    letters: dict[tuple[Source, str], DeadLetter] = {}
+    by_event: dict[tuple[Source, str], list[DeadLetter]] = {}
     resolutions: dict[str, str] = {}
     others = read = 0
     async for record in reader.read("beginning"):
@@ -159,12 +171,16 @@ async def read_letters(reader: LogReader) -> Letterbox:
             else:
                 others += 1
             continue
-        first = letters.setdefault((letter.source, letter.suite), letter)
-        if first is not letter:
+        known = by_event.setdefault((letter.source, letter.suite), [])
+        first = next((other for other in known if other.is_of_event_of(letter)), None)
+        if first is None:
+            known.append(letter)
+        else:
             first.copies.append(letter.id)
-    for letter in letters.values():
+    letters = [letter for known in by_event.values() for letter in known]
+    for letter in letters:
         letter.resolution = next((resolutions[one] for one in (letter.id, *letter.copies) if one in resolutions), None)
-    return Letterbox(sorted(letters.values(), key=lambda letter: (letter.failed_at, letter.partition, letter.offset)), others)
+    return Letterbox(sorted(letters, key=lambda letter: (letter.failed_at, letter.partition, letter.offset)), others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +215,11 @@ def _refusal(letter: DeadLetter, resolution: Resolution, redrives_max: int) -> s
         return (
             f"has no payload: the broker refused it for its size; send the event again from where it came "
             f"({letter.source_topic}[{letter.source_partition}] offset {letter.source_offset})"
+        )
+    if letter.code == "batch_too_large":
+        return (
+            f"is a whole record batch (offsets {letter.source_offset} to {letter.source_last}) that unpacks to too much; "
+            "send its events again with less in a batch, or discard it"
         )
     if letter.redriven >= redrives_max:
         return f"was redriven {letter.redriven} times and died again; fix the event or the suite, or raise --redrives-max"

@@ -33,6 +33,10 @@ EPOCH = datetime.fromtimestamp(0, UTC)
 Place = tuple[str, int]
 
 
+class NoRecord(ConfigError):
+    """There is no record at an offset; the message says why."""
+
+
 class LogReader:
     """A reader of whole topics. Use as an async context manager; raises `ConfigError` for an unreachable broker or a missing topic.
 
@@ -121,20 +125,33 @@ class LogReader:
 
     async def fetch(self, topic: str, partition: int, offset: int) -> Record | None:
         """The record at one offset; None if there is none (deleted by retention, or never written)."""
-        part = TopicPartition(topic, partition)
-        if part not in self._partitions:
+        try:
+            return await self.record_at(topic, partition, offset)
+        except NoRecord:
             return None
+
+    async def record_at(self, topic: str, partition: int, offset: int) -> Record:
+        """The record at one offset. Raises `NoRecord`, which says why there is none."""
+        where, part = f"{topic}[{partition}]@{offset}", TopicPartition(topic, partition)
+        if part not in self._partitions:
+            raise NoRecord(f"{where}: the topic has no such partition; it has partitions 0 to {len(self._partitions) - 1}")
         begin = (await self._bounded(self._consumer.beginning_offsets([part])))[part]
         end = (await self._bounded(self._consumer.end_offsets([part])))[part]
-        if not begin <= offset < end:
-            return None
+        if offset < begin:
+            raise NoRecord(f"{where}: the partition now begins at offset {begin}; the record was deleted (retention)")
+        if offset >= end:
+            raise NoRecord(f"{where}: the next record of the partition gets offset {end}; check the offset, and whether the topic was made anew")
         self._consumer.seek(part, offset)
         deadline = time.monotonic() + STALL_S
         while time.monotonic() < deadline:
             polled = await self._consumer.getmany(part, timeout_ms=POLL_MS, max_records=1)
             for record in polled.get(part, ()):
                 found: Record = record
-                return found if found.offset == offset else None
+                if found.offset == offset:
+                    return found
+            # Markers and compacted records have offsets, and nothing to read.
+            if polled or await self._bounded(self._consumer.position(part)) > offset:
+                raise NoRecord(f"{where}: no record has this offset; compaction removed it, or it is the marker of a transaction")
         raise ConfigError(f"Kafka at {self._kafka.bootstrap_servers} does not return {topic}[{partition}] offset {offset}; look at the broker's log")
 
     async def _watch_broker(self) -> None:

@@ -142,7 +142,7 @@ def _ledger(document: Mapping[str, Any]) -> Seen:
 def _report(kind: str, document: Mapping[str, Any], suite: str) -> Seen:
     summary = document["summary"]
     state = "final" if document.get("final") else "so far"
-    total = int(summary["total_cases"])
+    total = int(summary["total_cases"]) + int(summary.get("unscored", 0))  # the report's own total is of the scored ones
     shown = [f"{summary[name]} {name}" for name in ("pass", "review", "fail")]
     # What else a suite counts is shown if there is any.
     shown += [f"{count} {_SPOKEN.get(name, name)}" for name, count in summary.items() if name not in _COUNTED and count]

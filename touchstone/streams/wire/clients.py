@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import ssl
+import struct
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -34,6 +35,11 @@ REFUSALS = (
 )
 
 
+#: How long a look at what a port speaks may take.
+MISMATCH_S = 5.0
+_OTHER_PROTOCOL = {"PLAINTEXT": "SSL", "SSL": "PLAINTEXT", "SASL_PLAINTEXT": "SASL_SSL", "SASL_SSL": "SASL_PLAINTEXT"}
+
+
 class Unreachable(ConfigError):
     """No broker answers. It may come back: a command reports it and ends, a worker or projector waits."""
 
@@ -43,11 +49,12 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
 
     Raises `ConfigError` if a certificate or key file cannot be used.
     """
-    read_leniently()
+    read_leniently(kafka)
     options: dict[str, Any] = {
         "bootstrap_servers": kafka.bootstrap_servers,
         "client_id": kafka.client_id,
         "request_timeout_ms": int(kafka.request_timeout_s * 1000),
+        "metadata_max_age_ms": int(kafka.metadata_max_age_s * 1000),
         "security_protocol": kafka.security_protocol,
     }
     context = ssl_context(kafka)
@@ -113,7 +120,8 @@ async def refused_or_unreachable(kafka: KafkaSettings, error: BaseException) -> 
     if not isinstance(error, REFUSALS):
         refusal = await _refusal(kafka)
         if refusal is None:
-            return Unreachable(unreachable(kafka, error))
+            mismatch = await _mismatch(kafka)
+            return Unreachable(unreachable(kafka, error)) if mismatch is None else ConfigError(mismatch)
         error = refusal
     return ConfigError(unreachable(kafka, error))
 
@@ -125,6 +133,7 @@ async def _refusal(kafka: KafkaSettings) -> BaseException | None:
     """
     options = client_options(kafka)
     hosts = collect_hosts(options.pop("bootstrap_servers"), randomize=False)
+    del options["metadata_max_age_ms"]
     try:
         async with asyncio.timeout(kafka.connect_timeout_s):
             for host, port, _ in hosts:
@@ -140,6 +149,48 @@ async def _refusal(kafka: KafkaSettings) -> BaseException | None:
     except TimeoutError:
         pass
     return None
+
+
+async def _mismatch(kafka: KafkaSettings) -> str | None:
+    """One line for a port that speaks TLS where the settings do not, or the reverse; None where that is not the cause.
+
+    Trap: each side takes the other's first bytes for a message of absurd length and hangs up, which looks like a broker that is away.
+    """
+    wants_tls = "SSL" in kafka.security_protocol
+    for host, port, _ in collect_hosts(kafka.bootstrap_servers, randomize=False):
+        if await (_speaks_plainly(host, port) if wants_tls else _speaks_tls(host, port)):
+            found = "plaintext" if wants_tls else "TLS"
+            protocol, other = kafka.security_protocol, _OTHER_PROTOCOL[kafka.security_protocol]
+            return f"Kafka at {host}:{port}: the port speaks {found}, and kafka.security_protocol is {protocol}; set {other}, or name another port"
+    return None
+
+
+async def _speaks_tls(host: str, port: int) -> bool:
+    """True if a handshake begins, whatever certificate the server then shows."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        async with asyncio.timeout(MISMATCH_S):
+            _, writer = await asyncio.open_connection(host, port, ssl=context)
+    except ssl.SSLError as error:
+        return "ALERT" in (error.reason or "")
+    except (OSError, TimeoutError):
+        return False
+    writer.close()
+    return True
+
+
+async def _speaks_plainly(host: str, port: int) -> bool:
+    """True if the port answers Kafka's first request (ApiVersions, version 0) without TLS."""
+    try:
+        async with asyncio.timeout(MISMATCH_S):
+            reader, writer = await asyncio.open_connection(host, port)
+            writer.write(struct.pack(">ihhih", 10, 18, 0, 7, -1))
+            answer = await reader.readexactly(8)
+    except (OSError, TimeoutError, EOFError):
+        return False
+    writer.close()
+    return bool(struct.unpack(">ii", answer)[1] == 7)
 
 
 def unreachable(kafka: KafkaSettings, error: BaseException) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Protocol
+from zlib import crc32
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -16,7 +17,8 @@ from touchstone.schemas.faults import field_names, safe_path
 from touchstone.schemas.ledger import LedgerRecord
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.identity import deterministic_id
-from touchstone.streams.wire.headers import reject_code
+from touchstone.scorers.json_keys import has_key_twice
+from touchstone.streams.wire.headers import fault_of
 
 RESULT_TYPE = "touchstone.result"
 LEDGER_TYPE = "touchstone.ledger"
@@ -44,7 +46,7 @@ class Record(Protocol):
     def headers(self) -> Sequence[Header]: ...  # noqa: D102
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: that would triple what making one costs
 class Read:
     """A record that is a case for this suite."""
 
@@ -63,11 +65,15 @@ class Skip:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A record that no suite can read. `code` is stable; `where` is a path of field names and indices, or a byte position."""
+    """A record that no suite can read. `code` is stable; `where` is a path of field names and indices, or a byte position.
+
+    `since`: the record stands for the offsets from here to its own, and the dead letter of an earlier one holds the bytes of all.
+    """
 
     code: str
     where: str
     format: str
+    since: int | None = None
 
 
 class Codec:
@@ -92,10 +98,10 @@ class Codec:
         own = {kind: model.signature for kind, model in cases.items()}
         self._signatures = [(kind, keys) for kind, keys in (own | {k: v for k, v in (signatures or {}).items() if k not in own}).items() if keys]
 
-    def read(self, record: Record) -> Read | Skip | Reject:
-        """Read one record. Never raises for what the record holds."""
-        if record.headers and (wrong := reject_code(record.headers)) is not None:
-            return Reject(*wrong, "unread")
+    def read(self, record: Record, topic_id: str = "") -> Read | Skip | Reject:
+        """Read one record. Never raises for what the record holds. `topic_id`: of the topic that it is on; empty if the broker has none."""
+        if record.headers and (fault := fault_of(record.headers)) is not None:
+            return Reject(fault.code, fault.where, "unread", fault.since)
         value = record.value
         if not value:
             return Reject("empty", "", "none")
@@ -109,12 +115,15 @@ class Codec:
             document = orjson.loads(value)
         except orjson.JSONDecodeError as error:
             return _unreadable(value, error)
-        return self._route(document, headers, record)
+        if has_key_twice(value, document):
+            return Reject("duplicate_key", "", "unread")
+        return self._route(document, headers, record, topic_id)
 
-    def _route(self, document: Any, headers: Mapping[str, bytes], record: Record) -> Read | Skip | Reject:
+    def _route(self, document: Any, headers: Mapping[str, bytes], record: Record, topic_id: str) -> Read | Skip | Reject:
         """Unwrap a CloudEvent, find the kind, validate."""
         form = "json"
         envelope: Mapping[str, Any] = {}
+        version_at = "specversion"
         if headers:
             content_type = headers.get("content-type", b"").lower()
             if content_type.startswith(b"application/cloudevents-batch"):
@@ -124,6 +133,7 @@ class Codec:
             elif "ce_specversion" in headers:
                 form = "cloudevents_binary"
                 envelope = _attributes(headers)
+                version_at = "ce_specversion"
         if not isinstance(document, dict):
             return Reject("not_an_object", "", form)
         if form == "json" and "specversion" in document and "data" in document:
@@ -131,8 +141,10 @@ class Codec:
         if form == "cloudevents_structured":
             envelope = document
             document = document.get("data")
-            if not isinstance(document, dict):
-                return Reject("cloudevents_data_missing", "data", form)
+        if envelope and str(envelope.get("specversion", "1")).partition(".")[0] != "1":
+            return Reject("specversion_unknown", version_at, form)
+        if not isinstance(document, dict):
+            return Reject("cloudevents_data_missing", "data", form)
         kind = document.get("kind")
         if kind is None:
             kind = self._infer_kind(document, envelope)
@@ -141,7 +153,7 @@ class Codec:
         model = self._cases.get(kind)
         if model is None:
             return Skip("other_kind", form) if kind in self._known else Reject("kind_unknown", "kind", form)
-        return self._validate(model, kind, document, envelope, record, form)
+        return self._validate(model, kind, document, envelope, (record, topic_id), form)
 
     def _infer_kind(self, document: Mapping[str, Any], envelope: Mapping[str, Any]) -> str | None:
         """The kind of a record without `kind`: by its CloudEvents type, else by keys that only one kind has."""
@@ -153,7 +165,9 @@ class Codec:
                 return kind
         return None
 
-    def _validate(self, model: type[Case], kind: str, document: dict[str, Any], envelope: Mapping[str, Any], record: Record, form: str) -> Read | Reject:
+    def _validate(
+        self, model: type[Case], kind: str, document: dict[str, Any], envelope: Mapping[str, Any], place: tuple[Record, str], form: str
+    ) -> Read | Reject:
         """Validate the payload; on failure name the first field at fault and never its content."""
         try:
             case = validate_case(model, document)
@@ -163,7 +177,7 @@ class Codec:
         event_id = case.id
         if event_id is None:
             ce_id = envelope.get("id")
-            event_id = ce_id if isinstance(ce_id, str) and 0 < len(ce_id) <= 256 and ce_id.isprintable() else position_id(record)
+            event_id = ce_id if isinstance(ce_id, str) and 0 < len(ce_id) <= 256 and ce_id.isprintable() else position_id(source_of(*place))
         return Read(case, event_id, form)
 
 
@@ -190,9 +204,15 @@ def _unreadable(value: bytes, error: orjson.JSONDecodeError) -> Reject:
     return Reject("not_json", f"character {error.pos + 1}", "unread")  # people count characters from 1
 
 
-def position_id(record: Record) -> str:
-    """The id of an event whose producer gave none: UUIDv5 of its topic, partition and offset."""
-    return deterministic_id(f"{record.topic}/{record.partition}/{record.offset}")
+def position_id(source: SourceRef) -> str:
+    """The id of an event whose producer gave none: UUIDv5 of its topic's id, partition and offset.
+
+    A topic that is made anew under its old name has the same offsets again, so where the broker gives no id, the name and the event's checksum
+    take its place.
+    """
+    if source.topic_id:
+        return deterministic_id(f"{source.topic_id}/{source.partition}/{source.offset}")
+    return deterministic_id(f"{source.topic}/{source.partition}/{source.offset}/{source.checksum}")
 
 
 _ledger_adapter = TypeAdapter(LedgerRecord)
@@ -204,9 +224,11 @@ _LEDGER_TYPE_HEADER: Header = ("ce_type", LEDGER_TYPE.encode())
 Encoded = tuple[bytes, bytes, list[Header]]
 
 
-def source_of(record: Record) -> SourceRef:
+def source_of(record: Record, topic_id: str = "") -> SourceRef:
     """The place of a record on its topic."""
-    return SourceRef.of_valid({"topic": record.topic, "partition": record.partition, "offset": record.offset})
+    # The timestamp is the sum's start: an event that was sent again with the same bytes is another event.
+    checksum = crc32(record.value or b"", record.timestamp & 0xFFFFFFFF)
+    return SourceRef.of_valid({"topic": record.topic, "partition": record.partition, "offset": record.offset, "topic_id": topic_id, "checksum": checksum})
 
 
 def encode_result(result: ScoreResult) -> Encoded:

@@ -7,6 +7,10 @@ have moved on, and the next call raises again. So no layer above can fix it with
 `Batches` in the place of the class that aiokafka's fetcher cuts its answers with. That is one private name; if it has
 gone, everything is as it was before, and a worker ends with an error at such a record.
 
+A compressed batch is unpacked here, within a bound (`touchstone.streams.wire.unpacking`), before aiokafka reads its records.
+One that unpacks to more becomes at most `STAND_INS_MAX` records: the first carries the batch byte for byte, and each of the
+others stands for a range of its offsets.
+
 Whatever aiokafka can read, aiokafka reads. A batch at which it fails is read again here, from the protocol's description
 (record batch, magic 2). Names keep their bytes as surrogates (`touchstone.streams.wire.headers`); what cannot be decoded at all becomes a
 record with one header `DAMAGED` for each of its offsets, the first of which carries the bytes. A batch whose checksum is
@@ -16,15 +20,18 @@ compression this process does not know, or has no memory for: that is this proce
 
 import contextlib
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from aiokafka import codec
 from aiokafka.consumer import fetcher
 from aiokafka.errors import CorruptRecordException, UnsupportedCodecError
+from aiokafka.record.default_records import DefaultRecordBatch
 
-from touchstone.streams.wire.headers import DAMAGED
+from touchstone.schemas.settings.house import KafkaSettings
+from touchstone.streams.wire.headers import DAMAGED, OVERSIZE, OVERSIZE_REST
+from touchstone.streams.wire.unpacking import RATIO_FREE_BYTES, Limits, Oversize, unpacked
 
 #: base offset, length, leader epoch, magic, CRC, attributes, last offset delta, first and greatest timestamp, producer id and epoch, sequence, count
 _HEAD = struct.Struct(">qiibIhiqqqhii")
@@ -32,21 +39,16 @@ _LENGTH = struct.Struct(">i")
 #: Bytes before those that a batch's length counts: base offset and the length itself.
 _OVERHEAD = 12
 _MAGIC_AT = 16
-#: By number: whether this process can unpack it, and how.
-_CODECS: dict[int, tuple[Callable[[], bool], Callable[[bytes], bytes]]] = {
-    1: (codec.has_gzip, codec.gzip_decode),
-    2: (codec.has_snappy, codec.snappy_decode),
-    3: (codec.has_lz4, codec.lz4_decode),
-    4: (codec.has_zstd, codec.zstd_decode),
-}
 _LOG_APPEND_TIME = 0x08
 _VARINT_BITS_MAX = 63
 #: Values of one fetch and partition that are unpacked before the rest is fetched anew; one batch is always unpacked whole.
-UNPACKED_BYTES_MAX = 8 * 1024 * 1024
+UNPACKED_BYTES_MAX = RATIO_FREE_BYTES
 #: What a consumer raises at a batch that the broker gives with a wrong checksum, or that not even this module can account for.
 UNREADABLE = (CorruptRecordException, UnsupportedCodecError, ValueError)
 #: A damaged batch that claims more offsets than this is not accounted for one by one: its own numbers cannot be trusted.
 DAMAGED_OFFSETS_MAX = 100_000
+#: Records that take the place of a batch which unpacks to too much: a small batch may have a hundred million offsets.
+STAND_INS_MAX = 1_000
 
 
 @dataclass(slots=True)
@@ -69,9 +71,10 @@ class Batches:
     `UNPACKED_BYTES_MAX`, the rest of them is left for the next fetch.
     """
 
-    __slots__ = ("_at", "_bytes", "_library", "unpacked")
+    __slots__ = ("_at", "_bytes", "_library", "limits", "unpacked")
 
-    def __init__(self, fetched: bytes) -> None:
+    def __init__(self, fetched: bytes, limits: Limits = Limits()) -> None:  # noqa: B008 -- immutable
+        self.limits = limits
         self._library = _LibraryBatches(fetched)
         self._bytes = fetched
         self._at = 0
@@ -123,15 +126,35 @@ class _Batch:
 
     def __iter__(self) -> Iterator[Any]:
         """The records."""
-        given, packed = -1, self._batch.compression_type != 0
-        with contextlib.suppress(Exception):  # one for each codec, and each way in which lengths may be wrong
-            for record in self._batch:
-                if packed:
-                    self._of.unpacked += len(record.value or b"")
+        return self._records(self._batch, None) if self._batch.compression_type == 0 else self._unpacked()
+
+    def _unpacked(self) -> Iterator[Any]:
+        """The records of a compressed batch."""
+        raw, limits = self._of.part(self._begin, self._end), self._of.limits
+        try:
+            whole = unpacked(raw, self._batch.compression_type, limits)
+        except Oversize:
+            self._of.unpacked += limits.room(len(raw))  # no more of this fetch: unpacking takes time, and heartbeats wait meanwhile
+            return _oversize(raw)
+        except (MemoryError, UnsupportedCodecError):
+            raise
+        except Exception:  # noqa: BLE001 -- one for each codec
+            return _damaged_batch(raw)
+        self._of.unpacked += len(whole)
+        return self._records(DefaultRecordBatch(whole), whole)
+
+    def _records(self, batch: Any, whole: Any) -> Iterator[Any]:
+        """The records of a batch that is not compressed: the library's, and ours from where it fails. `whole`: its bytes, if they are not those fetched."""
+        given, last = batch.base_offset - 1, batch.next_offset
+        with contextlib.suppress(Exception):  # one for each way in which lengths may be wrong
+            for record in batch:
+                if not given < record.offset < last:
+                    break  # aiokafka would pass over it without a word
                 yield record
                 given = record.offset
-            return
-        for again in read_batch(self._of.part(self._begin, self._end)):
+            else:
+                return
+        for again in read_batch(self._of.part(self._begin, self._end) if whole is None else bytes(whole)):
             if again.offset > given:
                 yield again
 
@@ -139,30 +162,17 @@ class _Batch:
 _LibraryBatches: Any = getattr(fetcher, "MemoryRecords", None)
 
 
-def read_leniently() -> None:
-    """Make every consumer of this process read batches with `Batches`. Called wherever a client is made; once is enough."""
+def read_leniently(kafka: KafkaSettings | None = None) -> None:
+    """Make every consumer of this process read batches with `Batches`, within the settings' limits. Called wherever a client is made."""
     if _LibraryBatches is not None:
-        fetcher.MemoryRecords = Batches
+        limits = Limits() if kafka is None else Limits(kafka.batch_bytes_max, kafka.batch_ratio_max)
+        fetcher.MemoryRecords = partial(Batches, limits=limits)
 
 
 def read_batch(raw: bytes) -> Iterator[ReadRecord]:
-    """The records of one batch, in order.
-
-    Raises `CorruptRecordException` for a damaged one that claims too many offsets, `UnsupportedCodecError` for one that this
-    process cannot unpack whatever it holds, and `MemoryError`.
-    """
-    base, _, _, _, _, attributes, last_delta, first_ms, greatest_ms, _, _, _, count = _HEAD.unpack_from(raw)
-    stamp = (greatest_ms, 1) if attributes & _LOG_APPEND_TIME else (first_ms, 0)
-    expected, last = base, base + last_delta
-    if last < base:
-        raise CorruptRecordException(f"the batch at offset {base} ends before it begins")
-    try:
-        body = _unpacked(raw[_HEAD.size :], attributes & 0x07)
-    except (MemoryError, UnsupportedCodecError):
-        raise
-    except Exception:  # noqa: BLE001 -- one for each codec
-        yield from _damaged(expected, last, raw, stamp)
-        return
+    """The records of one batch that is not compressed, in order. Raises `CorruptRecordException` for a damaged one that claims too many offsets."""
+    base, last, count, stamp = _claims(raw)
+    expected, body = base, raw[_HEAD.size :]
     at = 0
     for _ in range(count):
         try:
@@ -183,14 +193,27 @@ def read_batch(raw: bytes) -> Iterator[ReadRecord]:
         yield from _damaged(expected, last, body[at:], stamp)
 
 
-def _unpacked(packed: bytes, number: int) -> bytes:
-    """The records' bytes. Raises `UnsupportedCodecError`, or whatever the codec raises at damaged bytes."""
-    if number == 0:
-        return packed
-    is_there, unpack = _CODECS.get(number, (bool, bytes))
-    if not is_there():
-        raise UnsupportedCodecError(f"compression {number} cannot be unpacked here")
-    return unpack(packed)
+def _claims(raw: bytes) -> tuple[int, int, int, tuple[int, int]]:
+    """What the head of a batch claims: first and last offset, number of records, timestamp and its type. Raises `CorruptRecordException`."""
+    base, _, _, _, _, attributes, last_delta, first_ms, greatest_ms, _, _, _, count = _HEAD.unpack_from(raw)
+    if last_delta < 0:
+        raise CorruptRecordException(f"the batch at offset {base} ends before it begins")
+    return base, base + last_delta, count, (greatest_ms, 1) if attributes & _LOG_APPEND_TIME else (first_ms, 0)
+
+
+def _damaged_batch(raw: bytes) -> Iterator[ReadRecord]:
+    """Stand-ins for a batch whose compressed bytes cannot be unpacked."""
+    first, last, _, stamp = _claims(raw)
+    return _damaged(first, last, raw, stamp)
+
+
+def _oversize(raw: bytes) -> Iterator[ReadRecord]:
+    """Stand-ins for a batch that unpacks to too much: the first has its bytes; each of the others stands for the offsets since the one before."""
+    first, last, _, stamp = _claims(raw)
+    yield ReadRecord(first, *stamp, None, raw, [(OVERSIZE, b"%d-%d" % (first, last))])
+    step = -(-(last - first) // STAND_INS_MAX)
+    for begin in range(first + 1, last + 1, step or 1):
+        yield ReadRecord(min(begin + step - 1, last), *stamp, None, None, [(OVERSIZE_REST, b"%d" % begin)])
 
 
 def _record(body: bytes, base: int, stamp: tuple[int, int]) -> ReadRecord:

@@ -12,7 +12,7 @@ from touchstone.ops.lab.bench.live.clients import Chunks, Client, Crowd, Tally, 
 from touchstone.ops.lab.bench.live.command import columns
 from touchstone.ops.lab.bench.live.raw_server import HEAD, framed
 from touchstone.ops.lab.bench.live.run import SERVICE, Run
-from touchstone.ops.lab.bench.live.stream import Expected, result
+from touchstone.ops.lab.bench.live.stream import START, Expected, result
 
 EXPECTED = Expected(20)
 
@@ -32,7 +32,7 @@ def told(*chunks: bytes, step: int = 10_000) -> Client:
 
 @pytest.mark.parametrize("step", [1, 2, 3, 7, 100, 1_000, 100_000])
 def test_a_stream_is_read_however_it_is_cut(step: int) -> None:
-    client = told(framed(b": alive\nid: r0.0-p0.0\n\n"), block(0, 1), block(1, 12), framed(b": alive\n\n"), block(12, 20), step=step)
+    client = told(framed(b": alive\nid: " + START + b"\n\n"), block(0, 1), block(1, 12), framed(b": alive\n\n"), block(12, 20), step=step)
     assert client.is_ready
     assert (client.tally.events, client.tally.faults, client.tally.gaps) == (20, 0, 0)
     assert client.tally.blocks[-1][2] == 20

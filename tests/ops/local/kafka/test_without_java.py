@@ -107,3 +107,9 @@ def test_ports_are_distinct_and_not_ephemeral() -> None:
 def test_a_taken_port_is_not_free() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         assert not port_is_free("127.0.0.1", server.getsockname()[1])
+
+
+def test_a_folder_is_found_again_however_its_path_is_written(tmp_path: Path) -> None:
+    """Nodes are known by the path in their command line: `status` and `stop` took a running cluster for another one."""
+    (tmp_path / "here").mkdir()
+    assert KafkaCluster(tmp_path / "here" / ".." / "kafka").data_dir == KafkaCluster(tmp_path / "kafka").data_dir

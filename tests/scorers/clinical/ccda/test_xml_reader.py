@@ -91,7 +91,7 @@ def test_malformed_xml_is_told_its_line_and_column_and_none_of_its_text() -> Non
 def test_a_document_that_was_cut_off_fails(share: float) -> None:
     text = ccd()
     found = DocumentValidator().validate(text[: int(len(text) * share)], "ccda")
-    assert (found.scores.label, found.valid, found.readable) == ("Fail", None, False)
+    assert (found.scores.label, found.valid, found.label_max) == ("Fail", None, "Fail")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from touchstone.schemas.result import Finding, Severity
+from touchstone.schemas.result import Finding, Label, Severity
 from touchstone.scorers.clinical.checks import scores
 from touchstone.scorers.clinical.report import Report
 
@@ -90,16 +90,36 @@ def test_labels_follow_the_thresholds(score: float | None, label: str) -> None:
     assert scores.label_of(score) == label
 
 
-@pytest.mark.parametrize("clinical", [None, 100.0])
-def test_what_fired_no_rule_is_unvalidated_whatever_the_judge_says(clinical: float | None) -> None:
-    scored = scores.score_report(report(structure=0), clinical)
+def test_what_fired_no_rule_is_unvalidated() -> None:
+    scored = scores.score_report(report(structure=0))
     assert (scored.format, scored.overall, scored.label) == (None, None, "unscored")
 
 
-def test_what_could_not_be_read_fails_without_a_score() -> None:
-    scored = scores.score_report(report(finding("critical", "structure.malformed")))
-    assert (scored.overall, scored.label) == (None, "Fail")
-    assert scored.values == {}
+def test_what_cannot_be_read_scores_0_for_its_format() -> None:
+    scored = scores.score_report(report(finding("critical", "structure.malformed")), validated=False, label_max="Fail")
+    assert (scored.label, scored.values, scored.components_missing) == ("Fail", {"overall": 0.0, "format": 0.0}, ("terminology", "clinical"))
+
+
+def test_a_part_that_cannot_be_read_fails_whatever_the_codes_of_the_rest_are() -> None:
+    scored = scores.score_report(report(structure=9, terminology=9), label_max="Fail")
+    assert (scored.label, scored.values) == ("Fail", {"overall": 50.0, "format": 0.0, "terminology": 100.0})
+
+
+LABELS = st.sampled_from(scores.WORST_FIRST)
+
+
+@given(st.none() | st.floats(0, 100), LABELS)
+def test_a_label_and_its_number_never_contradict_each_other(overall: float | None, label_max: Label) -> None:
+    bounded, label = scores.bounded_score(overall, label_max)
+    assert label == scores.worst(scores.label_of(overall), label_max)
+    if label == "unscored" or overall is None:
+        assert bounded is None
+    else:
+        assert bounded is not None
+        # As people see it, to one decimal.
+        assert scores.label_of(round(bounded, 1)) == {"Review": "Warn"}.get(label, label)
+        assert bounded <= overall
+    assert bool(scores.bound_finding(overall, label_max, "a reason")) is (overall is not None and label != scores.label_of(overall))
 
 
 def test_ratings_become_a_score_by_the_dimensions_weights() -> None:

@@ -254,6 +254,19 @@ async def test_from_files_a_service_that_is_away_is_not_waited_for_by_every_docu
     assert time.monotonic() - before < 20  # 200 times 0.3 s would be 60
 
 
+@pytest.mark.parametrize("reply", [Reply(then="hang"), Reply(503)], ids=["hangs", "busy"])
+async def test_from_files_a_service_that_is_away_is_not_probed_for_every_document(reply: Reply) -> None:
+    async with FakeService(lambda _: reply, well=lambda: reply) as fake:
+        settings = {"wait_s": 1.0, "fhir": {"url": fake.url, "timeout_s": 0.5, "concurrency": 2}}
+        service = open_services(ConformanceSettings.model_validate(settings))["fhir"]
+        before = time.monotonic()
+        told = await asyncio.gather(*(service.ask_patiently(f'{{"n":{number}}}'.encode()) for number in range(64)), return_exceptions=True)
+        elapsed_s = time.monotonic() - before
+    assert {type(each) for each in told} == {NotServingError}
+    assert len(fake.asked) + len(fake.probes) <= 8 + elapsed_s
+    assert elapsed_s < 10  # with a probe for each document it was 17
+
+
 async def test_of_the_documents_in_flight_when_a_service_goes_down_at_most_one_is_held_to_be_its_fault() -> None:
     state = {"well": True, "outages": 0}
     together = asyncio.Condition()

@@ -24,7 +24,7 @@ TRACE: dict[str, Any] = {
 
 
 def verdict(scores: Mapping[str, int | None] | int = 5, findings: Mapping[str, list[dict[str, str]]] | None = None) -> CoherenceVerdict:
-    """A verdict with these scores (one for all, or by dimension; a dimension without one is left out) and findings."""
+    """A verdict with these scores (one for all, or by dimension) and findings."""
     by_name = dict.fromkeys(DIMENSIONS, scores) if isinstance(scores, int) else scores
     found = findings or {}
     written = {name: {"score": score, "rationale": f"why {name}", "findings": found.get(name, [])} for name, score in by_name.items()}

@@ -22,7 +22,7 @@ from touchstone.scorers.clinical.judging.settings import prompt
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict
 from touchstone.scorers.clinical.samples import TRACES
 from touchstone.scorers.clinical.settings import JudgeRequestSettings
-from touchstone.scorers.judges.ask.judge import OverBudget, Unanswered
+from touchstone.scorers.judges.ask.judge import OverBudget, Unanswered, Usage
 from touchstone.scorers.reporting import LayoutOptions
 from touchstone.scorers.scoring import Scoring
 
@@ -70,14 +70,28 @@ async def test_a_judge_without_a_verdict_is_a_missing_component_and_never_a_zero
     assert card.failures == (Failure(component="clinical", kind="judge", code=code),)
     assert "clinical" in card.components_missing
     assert "clinical" not in card.values
-    assert card.values["overall"] == card.values["format"]
+    assert (card.values["overall"], card.details["overall_weighted"]) == (79.9, card.values["format"])
+    assert card.findings[0].message.endswith(f"because the judge was asked and gave no verdict ({code}); the weighted mean is 100")
     assert card.details["judge"]["cost_usd"] == USAGE.cost_usd
+    assert (card.label, card.details["validators"]["label"]) == ("Warn", "Pass")
+
+
+@pytest.mark.parametrize("error", [OverBudget(60.0), OverBudget(60.0, Usage(calls=1, wasted=1))], ids=["not asked", "asked in vain"])
+async def test_without_money_the_label_is_bounded_only_if_the_judge_was_asked(error: OverBudget) -> None:
+    card = await scorer(FakeJudge(error)).score(ProductionTrace.model_validate(TRACE))
+    assert card.label == ("Warn" if error.usage.calls else "Pass")
+
+
+@pytest.mark.parametrize("scores", [{}, {name: {"score": 5} for name in DIMENSIONS}, {name: {"score": 5, "findings": []} for name in DIMENSIONS[1:]}])
+def test_an_answer_that_leaves_out_a_score_or_findings_is_no_verdict(scores: Any) -> None:
+    with pytest.raises(ValueError, match="missing"):
+        CoherenceVerdict.model_validate(scores)
 
 
 async def test_a_judge_that_is_away_costs_a_trace_from_a_file_its_own_component_only() -> None:
     card = await scorer(FakeJudge(Unavailable("judge_down"))).score(ProductionTrace.model_validate(TRACE))
     assert card.failures == (Failure(component="clinical", kind="unavailable", code="judge_down"),)
-    assert card.values["overall"] == card.values["format"]
+    assert (card.label, card.details["overall_weighted"]) == ("Warn", card.values["format"])
 
 
 async def test_a_spent_budget_costs_a_trace_from_a_file_its_own_component_only() -> None:
@@ -124,7 +138,7 @@ async def test_the_scorer_reads_and_closes_its_judge() -> None:
 
 @pytest.mark.parametrize("word", ["n/a", "Not applicable", "null", ""])
 def test_a_score_in_words_that_mean_none_is_none(word: str) -> None:
-    assert CoherenceVerdict.model_validate({DIMENSIONS[0]: {"score": word}}).scores == {}
+    assert CoherenceVerdict.model_validate({name: {"score": word, "findings": []} for name in DIMENSIONS}).scores == {}
 
 
 @pytest.mark.parametrize("score", [0, 6, 3.5, "good", True])
@@ -135,8 +149,8 @@ def test_a_score_that_is_none_of_the_five_is_refused(score: object) -> None:
 
 def test_a_wordy_verdict_is_cut_and_still_a_verdict() -> None:
     found = {"severity": " MAJOR", "what": "w" * 9_000, "where": "persona"}
-    one = CoherenceVerdict.model_validate({DIMENSIONS[0]: {"score": 2, "rationale": "r" * 9_000, "findings": [found] * 90}}).of(DIMENSIONS[0])
-    assert one is not None
+    wordy = {"score": 2, "rationale": "r" * 9_000, "findings": [found] * 90}
+    one = CoherenceVerdict.model_validate(dict.fromkeys(DIMENSIONS, wordy)).of(DIMENSIONS[0])
     assert (len(one.rationale), len(one.findings), len(one.findings[0].what), one.findings[0].severity) == (1_000, 20, 300, "major")
 
 

@@ -54,14 +54,16 @@ def test_a_dimension_without_a_score_hands_its_weight_to_the_others_and_is_named
 
 def test_a_judge_that_scores_nothing_is_missing_and_no_zero() -> None:
     card = compose(request(format=90.0, terminology=80.0), answer(dict.fromkeys(DIMENSIONS)), quote=False)
-    assert card.values == {"overall": 85.0, "format": 90.0, "terminology": 80.0}
+    assert card.values == {"overall": 79.9, "format": 90.0, "terminology": 80.0}
+    assert card.details["overall_weighted"] == 85.0
     assert card.components_missing == ("clinical",)
     assert card.failures == (Failure(component="clinical", kind="judge", code="no_dimension"),)
+    assert card.label == "Warn"
 
 
 def test_without_a_judge_the_validators_scores_stand_and_clinical_is_named_as_missing() -> None:
-    card = compose(request("Warn", "Warn", overall=85.0, format=90.0, terminology=80.0), Unjudged("no_judge", "no judge"), quote=False)
-    assert (card.values["overall"], card.label, card.components_missing) == (85.0, "Warn", ("clinical",))
+    card = compose(request("Warn", "Warn", overall=79.9, format=90.0, terminology=80.0), Unjudged("no_judge", "no judge"), quote=False)
+    assert (card.values["overall"], card.label, card.components_missing) == (79.9, "Warn", ("clinical",))
     assert card.details["parts"] == {"format": "validators", "terminology": "validators"}
 
 
@@ -77,7 +79,16 @@ def test_an_invalid_document_keeps_the_trace_from_passing_whatever_the_judge_say
 def test_a_critical_finding_of_the_judge_keeps_the_trace_from_passing() -> None:
     found = {"medication_condition_alignment": [{"severity": "critical", "what": "penicillin despite the allergy", "where": "persona.medications"}]}
     card = compose(request(format=100.0, terminology=100.0), answer(5, found), quote=False)
-    assert (card.values["overall"], card.label) == (100.0, "Warn")
+    assert (card.values["overall"], card.label, card.details["overall_weighted"]) == (79.9, "Warn", 100.0)
+    assert card.findings[-1].message.endswith("because the judge found something critical; the weighted mean is 100")
+
+
+def test_a_critical_finding_counts_after_any_number_of_others() -> None:
+    written = [{"severity": "minor", "what": f"{number}", "where": ""} for number in range(30)]
+    found = {"narrative_coherence": [*written[:25], {"severity": "critical", "what": "worst", "where": ""}, *written[25:]]}
+    card = compose(request(format=100.0, terminology=100.0), answer(5, found), quote=True)
+    assert (card.label, len([one for one in card.findings if one.code == "coherence.narrative_coherence"])) == ("Warn", 20)
+    assert [one.message for one in card.findings][:20] == [*map(str, range(19)), "worst"]
 
 
 def test_the_result_says_which_part_comes_from_where_and_what_the_judge_cost() -> None:

@@ -5,6 +5,7 @@ import pytest
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_words
 from tests.scorers.summary.judging.judges import TableJudge, scorer
 from touchstone.schemas.result import Scorecard
+from touchstone.scorers.reporting.findings import LABEL_BOUND
 
 DOSE = "The patient was given 5 mg of warfarin daily."
 WRONG_DOSE = "The patient was given 50 mg of warfarin daily."
@@ -25,7 +26,7 @@ async def card_of(judge: Any, *sentences: str, **document: Any) -> Scorecard:
 
 
 def codes(card: Scorecard) -> list[str]:
-    return [finding.code for finding in card.findings]
+    return [finding.code for finding in card.findings if finding.code != LABEL_BOUND]
 
 
 def says(**by_id: Any) -> TableJudge:
@@ -52,8 +53,9 @@ async def test_a_conflict_that_the_judge_does_not_see_is_withdrawn_and_the_detai
 async def test_a_clinical_conflict_is_disputed_and_keeps_the_label_at_review() -> None:
     card = await card_of(says(), WRONG_DOSE, COUNT)
     assert (codes(card), card.label) == (["disputed"], "Review")
-    (finding,) = card.findings
+    finding, bound = card.findings
     assert (finding.severity, finding.path) == ("major", "generated.sentences[0]")
+    assert (bound.code, bound.message) == (LABEL_BOUND, "the label is Review because of the conflicts found; by the loss alone it would be Pass")
     assert card.details["judge"]["withdrawn"] == [{"rule": "quantity", "sentence": 0, "clinical": True}]
     assert card.values["precision"] == pytest.approx((9 * 0.9 + 1) / 10)  # a dispute counts in no loss
 

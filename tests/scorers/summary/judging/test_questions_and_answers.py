@@ -11,6 +11,7 @@ from tests.doubles.judges.server import JudgeServer
 from tests.scorers.judges.helpers import settings_for
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold
 from tests.scorers.summary.judging.judges import TableJudge, half_sure, scorer
+from touchstone.schemas.result import Failure
 from touchstone.scorers.judges.serve import open_judge
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.scorer import SummaryLossScorer
@@ -57,18 +58,31 @@ def test_evidence_that_is_null_is_none() -> None:
     assert (found.statements[0].evidence, found.statements[0].verdict) == ("", "absent")
 
 
-async def test_ids_that_were_not_asked_are_passed_over_and_the_last_verdict_on_one_counts() -> None:
+async def test_ids_that_were_not_asked_are_passed_over() -> None:
     extra = [{"id": name, "evidence": "", "verdict": "absent"} for name in ("F1", "S1", "F99", "S0", "N2", "T1", "", "F", " f4 ")]
-    card = await scorer(TableJudge(extra=extra)).score(case(ALL))
+    card = await scorer(TableJudge(lambda name: None if name == "F4" else "supported", extra=extra)).score(case(ALL))
     support = card.details["facts"]["support"]
-    assert [round(support[index], 2) for index in (0, 1, 3)] == [0.9, 1, 0]  # F1 was not asked; F4 was, and its last verdict is absent
+    assert [round(support[index], 2) for index in (0, 1, 3)] == [0.9, 1, 0]  # F1 was not asked; F4 was
     assert card.details["facts"]["sentences"][0] == pytest.approx(0.9, abs=1e-4)
+
+
+def test_two_verdicts_on_one_statement_are_none() -> None:
+    twice = [{"id": name, "evidence": "", "verdict": "absent"} for name in ("F4", "f4 ")]
+    with pytest.raises(ValueError, match="one entry for each id"):
+        StatementVerdicts.model_validate({"statements": twice})
+
+
+@pytest.mark.parametrize("name", ["F04", "F\uff14"])
+async def test_a_statement_has_one_name_so_that_a_second_verdict_on_it_cannot_pass_for_another(name: str) -> None:
+    told = scorer(TableJudge(lambda _: "supported", extra=[{"id": name, "evidence": "", "verdict": "absent"}]))
+    assert round((await told.score(case(ALL))).details["facts"]["support"][3], 2) == 1
 
 
 async def test_what_is_not_answered_keeps_the_models_word_and_the_result_says_so() -> None:
     card = await scorer(TableJudge(lambda name: None if name in {"F2", "S4", "S6"} else "supported")).score(case(ALL))
     assert card.details["facts"]["support"][1] == pytest.approx(0.45, abs=1e-4)
     assert card.details["judge"]["not_answered"] == {"facts": 1, "sentences": 2}
+    assert (card.label, card.failures) == ("Review", (Failure(component="judge", kind="judge", code="incomplete"),))
     assert ("judge.answer", "the judge did not answer 3 of the statements; the models' word stands") in {(one.check, one.reason) for one in card.not_checked}
 
 

@@ -34,7 +34,7 @@ def run_evaluation(plan: "Plan", settings: "SystemSettings", scorings: "Sequence
         typer.echo(one_line(f"no unfinished run of these tests in {plan.output}: a new one begins"), err=True)
     done = 0
 
-    with Progress("tests evaluated", total=len(plan.items), every=1) as progress:
+    with Progress("tests evaluated", total=len(plan.items), every=1, lines=True) as progress:
 
         def on_case(_case: "EvaluatedCase", _earlier: Any) -> None:
             nonlocal done

@@ -10,6 +10,8 @@ from typing import Any, TypeVar, get_type_hints
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from touchstone.ops.cli.common.shared import refuse_unknown_variables
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 #: Help is as wide as the terminal, up to a width that is easy to read.
 HELP_WIDTH_MAX = 100
@@ -26,6 +28,17 @@ def _with_whole_examples(help: str | None) -> str | None:
 class _Command(TyperCommand):
     def __init__(self, *given: Any, help: str | None = None, **more: Any) -> None:
         super().__init__(*given, help=_with_whole_examples(help), **more)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command, whose options are in order."""
+        refuse_unknown_variables()
+        return super().invoke(ctx)
+
+
+class _Examination(_Command):
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command that reports a wrong setting beside its other findings."""
+        return TyperCommand.invoke(self, ctx)
 
 
 class _Listing(TyperGroup):
@@ -56,9 +69,12 @@ class Group(typer.Typer):
         settings = {"help_option_names": ["-h", "--help"], "max_content_width": HELP_WIDTH_MAX}
         super().__init__(name=name, cls=_Listing, rich_markup_mode=None, context_settings=settings, **more)
 
-    def command(self, *given: Any, **more: Any) -> Callable[[Function], Function]:
-        """Register a command. A parameter whose type is a dataclass of options stands for one option per field."""
-        return _registered_by(super().command(*given, **{"cls": _Command, **more}))
+    def command(self, *given: Any, checks_variables: bool = True, **more: Any) -> Callable[[Function], Function]:
+        """Register a command. A parameter whose type is a dataclass of options stands for one option per field.
+
+        `checks_variables`: end with an error if a TOUCHSTONE_ variable is set that nothing reads.
+        """
+        return _registered_by(super().command(*given, **{"cls": _Command if checks_variables else _Examination, **more}))
 
     def callback(self, *given: Any, **more: Any) -> Callable[[Function], Function]:
         """Register what the group does without a subcommand; options work as in `command`."""

@@ -13,8 +13,11 @@ _UNREADABLE = {
     "too_deep": "it is nested too deeply for a case; check the program that wrote it",
     "empty": "it is empty; a Kafka tombstone is not an event",
     "too_large": "send less in one event, or raise worker.event_bytes_max (docs/configuration.md)",
+    "batch_too_large": "its record batch unpacks to too much: send smaller batches, or raise kafka.batch_bytes_max or kafka.batch_ratio_max",
     "not_an_object": "an event is one JSON object; an array of cases is a file for `touchstone produce`",
     "cloudevents_batch": "send each event of the batch as a record of its own",
+    "duplicate_key": "an object in it has a key twice; keep one",
+    "specversion_unknown": "write CloudEvents 1.0 (docs/events.md)",
     "cloudevents_data_missing": "put the case under `data`, as a JSON object",
 }
 

@@ -1,4 +1,4 @@
-"""Progress for people: on a terminal, on standard error, and only when a run is long."""
+"""Progress for people, on standard error, and only when a run is long: a bar on a terminal, lines in the log of a run that asks for them."""
 
 import sys
 import time
@@ -7,32 +7,39 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
+import typer
+
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
 
 WAIT_S = 2.0
+#: Between two lines of a log.
+LINE_S = 10.0
 #: Steps between two looks at the clock; 1 if a step takes long.
 STEPS_PER_LOOK = 64
 
 
 class Progress:
-    """A bar or a counter that appears two seconds after it was made; silent where the output is not a terminal.
+    """A bar or a counter that appears two seconds after it was made; silent where the output is not a terminal, unless `lines` is set.
 
-    `total`: how much there will be, for a bar and the time that is left; None for a counter alone.
+    `total`: how much there will be, for a bar and the time that is left; None for a counter alone. `lines`: off a terminal, print a line every ten seconds.
     """
 
-    def __init__(self, what: str, stream: TextIO | None = None, *, total: int | None = None, every: int = STEPS_PER_LOOK) -> None:
+    def __init__(self, what: str, stream: TextIO | None = None, *, total: int | None = None, every: int = STEPS_PER_LOOK, lines: bool = False) -> None:
         self._what = what
         self._stream = sys.stderr if stream is None else stream
         self._total = total
         self._every = every
         self._watched = self._stream is not None and self._stream.isatty()
+        self._lines = lines and self._stream is not None and not self._watched
         self._at = time.monotonic() + WAIT_S
         self._bar: RichProgress | None = None
         self._task: Any = None
 
     def step(self, count: int, done: int | None = None) -> None:
         """Report progress; may be called for every case. `done`: part of the total, if steps differ in size."""
+        if self._lines:
+            self._print_line(count)
         if not self._watched or (count % self._every and self._bar is None):
             return
         if self._bar is None:
@@ -41,6 +48,12 @@ class Progress:
             self._open()
         if self._bar is not None:
             self._bar.update(self._task, completed=count if done is None else done, description=f"{count:,} {self._what}")
+
+    def _print_line(self, count: int) -> None:
+        if (now := time.monotonic()) >= self._at:
+            self._at = now + LINE_S
+            of_all = f" of {self._total:,}" if self._total else ""
+            typer.echo(f"{count:,}{of_all} {self._what}", file=self._stream)
 
     def _open(self) -> None:
         from rich.console import Console

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -26,16 +26,21 @@ PROBLEMS_SHOWN_MAX = 20
 _BYTES_PER_FILE = 8_192
 
 
-def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) -> tuple[Any, "RunFacts"]:
+def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str, *, mixes_concerns: bool = False) -> tuple[Any, "RunFacts"]:
     """Score the sources and report them; a bar on standard error for a run of more than two seconds, if a person is watching.
 
-    `sources`: may be asked twice, the first time to know how much there is. Raises `ConfigError`.
+    `sources`: may be asked twice, the first time to know how much there is. `mixes_concerns`: several concerns in one report, whatever the suite's own
+    report holds; the suite of the facts is then the one that reports. Raises `ConfigError`.
     """
     from itertools import accumulate
 
     from touchstone.ops.cli.common.progress import Progress
     from touchstone.ops.reports.writing import stoppable
+    from touchstone.ops.settings import load_settings
+    from touchstone.scorers.reporting.concerns import has_several
 
+    house = load_settings()
+    run.files, run.score_timeout_s = house.files, house.worker.score_timeout_s
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     # Progress at the end of each file, in bytes: files may differ much in size.
     done = list(accumulate(source.size() + _BYTES_PER_FILE for source in sources())) if is_watched else []
@@ -51,8 +56,12 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str) 
         run.on_case = lambda count: progress.step(count, begun if total else None)
         with stoppable():
             facts = run.score(sources())
-            with suite_step(run.suite, "report"):
-                return run.suite.report(run.entries, facts), facts
+            suite = run.suite
+            if mixes_concerns and not suite.mixes_concerns and has_several(run.entries):
+                suite = suite.over_concerns()
+                facts = replace(facts, suite=suite)
+            with suite_step(suite, "report"):
+                return suite.report(run.entries, facts), facts
 
 
 @contextmanager

@@ -66,6 +66,16 @@ def _warn_once(line: str) -> None:
     typer.echo(one_line(f"warning: {line}"), err=True)
 
 
+def refuse_unknown_variables() -> None:
+    """End with exit 3 for a TOUCHSTONE_ variable that nothing reads: it is a typing mistake that would otherwise be ignored."""
+    if not any(name.startswith("TOUCHSTONE_") for name in os.environ):
+        return  # the settings need not be imported
+    from touchstone.ops.settings import check_variables
+
+    with one_line_errors():
+        check_variables(os.environ)
+
+
 def settings_from(config: Path | None = None, bootstrap: str | None = None, **overrides: Any) -> "Settings":
     """Settings of this command. Keyword names are `section__field`; None is ignored. Ends with exit 3 on a bad one."""
     from touchstone.ops.settings import load_settings, suspicious

@@ -1,7 +1,7 @@
 """The promises as checks on evidence. Each gives the violations that it finds, as text."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from pathlib import Path
@@ -13,7 +13,7 @@ from touchstone.ops.batch.run import Run
 from touchstone.ops.lab.chaos.evidence import Evidence, Position
 from touchstone.ops.lab.chaos.grounds import SUITE, Field
 from touchstone.ops.lab.chaos.observer import Sample
-from touchstone.ops.lab.chaos.plan import CANARY, CONCERN, Plan
+from touchstone.ops.lab.chaos.plan import CANARY, CONCERN, FORMER, Plan
 from touchstone.ops.store.engine import reading
 from touchstone.ops.store.reports import StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
@@ -37,25 +37,42 @@ class Counts:
     dead: int = 0
     dead_expected: int = 0
     duplicates: int = 0
+    expired: int = 0
     violations: list[str] = field(default_factory=list)
 
 
-def check_topics(plan: Plan, evidence: Evidence) -> Counts:
-    """Every event exactly one result id, every poison record exactly one dead letter, and nothing else."""
+def check_topics(plan: Plan, evidence: Evidence, deleted: Mapping[int, int] | None = None) -> Counts:
+    """Every event exactly one result id, every poison record exactly one dead letter, and nothing else.
+
+    `deleted`: partition → the offset below which records were deleted; what has expired is among them, and is not missing.
+    """
     counts = Counts(len(evidence.places), duplicates=evidence.duplicates)
     say = counts.violations.append
     fed = Counter(plan.records[place].place for place in evidence.places.values())
     missing_input = len(plan.records) - len(fed)
     if missing_input:
         say(f"{missing_input} planned records never reached the input topic: the harness itself failed")
-    poison = {at for at, place in evidence.places.items() if plan.records[place].poison}
-    good = {at: plan.cases[plan.records[place].case]["id"] for at, place in evidence.places.items() if at not in poison}
+    counts.expired = len(evidence.gone)
+    places = {at: place for at, place in evidence.places.items() if at not in evidence.gone}
+    poison = {at for at, place in places.items() if plan.records[place].poison}
+    good = {at: plan.cases[plan.records[place].case]["id"] for at, place in places.items() if at not in poison}
+    untrue = [at for at in evidence.expired if at.offset >= (deleted or {}).get(at.partition, 0)]
+    if untrue:
+        say(f"{len(untrue)} offsets are told as expired, and were not deleted: {_some(untrue)}")
+    if deleted and not counts.expired:
+        say("nothing was deleted unread: the harness itself failed")
     ids = evidence.result_ids
     expected = set(good.values())
     lost_events, lost_poison = expected - ids.keys(), poison - evidence.letters.keys()
     counts.lost = len(lost_events) + len(lost_poison)
     counts.doubled = sum(len(ids[event]) > 1 for event in expected & ids.keys())
     counts.dead, counts.dead_expected = len(evidence.letters.keys() & poison), len(poison)
+    counts.dead += len(evidence.bombs & evidence.defused)
+    counts.dead_expected += len(evidence.bombs)
+    if unaccounted := evidence.bombs - (evidence.defused & evidence.ledger.keys()):
+        say(f"{len(unaccounted)} records of batches that unpack to too much have no dead letter or no ledger record: {_some(unaccounted)}")
+    if evidence.defused - evidence.bombs:
+        say(f"{len(evidence.defused - evidence.bombs)} events are dead with a batch that is not theirs: {_some(evidence.defused - evidence.bombs)}")
     if lost_events:
         say(f"{len(lost_events)} events without a result: {_some(lost_events)}")
     if lost_poison:
@@ -105,6 +122,8 @@ def _covered_from(evidence: Evidence, at: Position, samples: Sequence[Sample]) -
     """The first sample that shows the outcome of a source record acknowledged; `NEVER` where none does."""
     if at in evidence.results:
         return min(_acknowledged(result.at, [sample.results for sample in samples]) for result in evidence.results[at])
+    if at in evidence.gone:
+        return min(_acknowledged(position, [sample.results for sample in samples]) for position in evidence.ledger[at])
     letters = [_acknowledged(letter.at, [sample.dead for sample in samples]) for letter in evidence.letters.get(at, ())]
     ledger = [_acknowledged(position, [sample.results for sample in samples]) for position in evidence.ledger.get(at, ())]
     return max(min(letters, default=NEVER), min(ledger, default=NEVER))
@@ -131,8 +150,9 @@ def check_store(field: Field, plan: Plan, evidence: Evidence, counts: Counts) ->
         return
     try:
         with reading(store.engine) as connection:
-            rows = Counter(row.event_id for row in connection.execute(select(results.c.event_id)))
-        expected = {case["id"] for case in plan.cases}
+            rows = Counter(row.event_id for row in connection.execute(select(results.c.event_id).where(results.c.concern_id != FORMER)))
+        gone = {plan.records[evidence.places[at]].case for at in evidence.gone}
+        expected = {case["id"] for number, case in enumerate(plan.cases) if number not in gone}
         lost, doubled = expected - rows.keys(), [event for event, count in rows.items() if count > 1]
         counts.lost, counts.doubled = max(counts.lost, len(lost)), max(counts.doubled, len(doubled))
         if lost:
@@ -151,7 +171,9 @@ def _check_reports(field: Field, plan: Plan, evidence: Evidence, store: ResultSt
     data = field.folder / "batches"
     plan.write_batches(data)
     suite, settings = load_suite(SUITE), SafeSettings()
-    for batch in sorted({case["batch_id"] for case in plan.cases}):
+    # A batch that lacks an expired case never has its final report.
+    incomplete = {plan.cases[plan.records[evidence.places[at]].case]["batch_id"] for at in evidence.gone}
+    for batch in sorted({case["batch_id"] for case in plan.cases} - incomplete):
         run = Run(suite, settings, asked={"concern_id": CONCERN, "batch_id": batch})
         facts = run.score(find_batches(data, CONCERN, batch))
         wanted = suite.report(run.entries, facts).batch

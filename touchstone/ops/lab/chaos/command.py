@@ -49,7 +49,7 @@ def main(arguments: Sequence[str]) -> int:
                     place = folder / f"{name}-{runner}-{seed}"
                     try:
                         make_empty(place)
-                        with brokers.ground(options.broker or scenario.broker) as grounds:
+                        with brokers.ground(options.broker or scenario.broker, small=scenario.small_disk == "broker") as grounds:
                             row = Run(scenario, runner, seed, options.events, grounds, place).play()
                     except (ConfigError, TimeoutError) as error:
                         failed = True

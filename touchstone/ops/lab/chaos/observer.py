@@ -62,9 +62,10 @@ class Observer(threading.Thread):
         return Sample(at_s, committed, results, dead, offsets.ends(topic("generations"), PARTITIONS))
 
     def finish(self) -> None:
-        """Stop sampling."""
+        """Stop sampling, if it was begun."""
         self._stop_asked.set()
-        self.join(timeout=30)
+        if self.ident is not None:
+            self.join(timeout=30)
 
     def drained_since(self, since_s: float) -> bool:
         """True if a sample taken after that moment shows nothing uncommitted."""

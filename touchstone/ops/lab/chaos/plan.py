@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 CONCERN = "I25"
+#: Concern of the events of a topic that was deleted before the plan's own came.
+FORMER = "I99"
 BATCH_CASES_MAX = 500
 #: The header that identifies a record on the input topic: its place in the plan.
 PLACE = "chaos-place"
+#: The header of a record that no plan has: it belongs to a batch which unpacks to too much.
+BOMB = "chaos-bomb"
 #: Planted in every poison payload, key and header; no worker may write it to its log.
 CANARY = "CANARY-5d1e"
 MEGABYTES_5 = 5_000_000
@@ -88,8 +92,11 @@ class Plan:
             (folder / CONCERN / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def make_plan(seed: int, events: int, *, partitions: int, poison: Poison | None = None, repeat_share: float = 0.0) -> Plan:
-    """The same plan for the same arguments. `events` counts every record; of each form of poison there is at least one."""
+def make_plan(seed: int, events: int, *, partitions: int, poison: Poison | None = None, repeat_share: float = 0.0, first_partitions: int = 0) -> Plan:
+    """The same plan for the same arguments. `events` counts every record; of each form of poison there is at least one.
+
+    `first_partitions`: the first half goes to so many partitions; 0: to all.
+    """
     draw = random.Random(f"plan {seed}")
     forms = poison.forms if poison else ()
     poisoned = max(len(forms), round(events * poison.share)) if poison else 0
@@ -100,7 +107,9 @@ def make_plan(seed: int, events: int, *, partitions: int, poison: Poison | None 
     rest += [("repeat", draw.randrange(len(cases))) for _ in range(repeats)]
     drawn = [("event", number) for number in range(len(cases))] + rest
     draw.shuffle(drawn)
-    return Plan(seed, [Planned(place, draw.randrange(partitions), form, case) for place, (form, case) in enumerate(drawn)], cases)
+    half = len(drawn) // 2 if first_partitions else 0
+    records = [Planned(place, draw.randrange(first_partitions if place < half else partitions), form, case) for place, (form, case) in enumerate(drawn)]
+    return Plan(seed, records, cases)
 
 
 def _case(draw: random.Random, seed: int, number: int) -> dict[str, Any]:

@@ -2,10 +2,13 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 STARTED = "worker_started"
@@ -44,6 +47,8 @@ class Child:
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
+        #: How far this process's clock is off, from its next start on.
+        self.clock_off_s = 0
 
     @property
     def running(self) -> bool:
@@ -58,15 +63,23 @@ class Child:
     def start(self) -> None:
         """Start the process."""
         self._log_start = self.log_path.stat().st_size if self.log_path.exists() else 0
+        command = ["touchstone.ops.lab.chaos.shifted", str(self.clock_off_s)] if self.clock_off_s else ["touchstone.ops.cli"]
         with self.log_path.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "touchstone.ops.cli", *self._arguments],
+                [sys.executable, "-m", *command, *self._arguments],
                 env=self.environment,
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
             )
+
+    def peak_mib(self) -> int:
+        """The most memory that it has held since it was started; 0 if it does not run."""
+        if self._process is None or not self.running:
+            return 0
+        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
+        return int(status.partition("VmHWM:")[2].split()[0]) // 1024
 
     def has_logged(self, word: str) -> bool:
         """True if the log of the last start contains the word."""
@@ -81,7 +94,7 @@ class Child:
             lines = log.read().decode(errors="replace").splitlines()
         return " ".join([line for line in lines if not _is_calm(line)][-WARNINGS_MAX:])
 
-    def wait_for(self, word: str, timeout_s: float = 30.0) -> bool:
+    def wait_for(self, word: str, timeout_s: float = 120.0) -> bool:
         """Wait until the log holds the word; False if the process ended before, or the time was over."""
         deadline = time.monotonic() + timeout_s
         while not self.has_logged(word):
@@ -89,6 +102,21 @@ class Child:
                 return self.has_logged(word)
             time.sleep(POLL_S)
         return True
+
+    def readiness(self) -> int | None:
+        """Status of `/readyz`; None while there is none."""
+        with self.log_path.open("rb") as log:
+            log.seek(self._log_start)
+            found = re.search(rb'"address": ?"(http://[^"]+)"', log.read())
+        if found is None:
+            return None
+        try:
+            with urllib.request.urlopen(found.group(1).decode() + "/readyz", timeout=5) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+        except OSError:
+            return None
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal if it runs."""

@@ -8,16 +8,19 @@ import time
 import uuid
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from confluent_kafka.admin import AdminClient
 
 from touchstone.ops.lab.chaos.checks import check_commits, check_logs, check_store, check_topics
 from touchstone.ops.lab.chaos.evidence import gather, read_reports
+from touchstone.ops.lab.chaos.former_topic import check_former
 from touchstone.ops.lab.chaos.grounds import PARTITIONS, SUITE, Field, Grounds
 from touchstone.ops.lab.chaos.observer import Observer
 from touchstone.ops.lab.chaos.plan import make_plan
 from touchstone.ops.lab.chaos.processes import Broken, Fleet
 from touchstone.ops.lab.chaos.scenarios import Scenario
+from touchstone.ops.lab.chaos.small_disk import SmallDisk, small_disk
 from touchstone.ops.lab.chaos.topiclog import Feeder
 
 #: From this many events on, a run has the scenario's full length.
@@ -42,6 +45,7 @@ class Row:
     dead: int = 0
     dead_expected: int = 0
     duplicates: int = 0
+    expired: int = 0
     faults: int = 0
     restarts: int = 0
     samples: int = 0
@@ -73,6 +77,8 @@ class Run:
         self.feed_s = scenario.feed_s if full else scenario.small_s
         self.draw = random.Random(f"{scenario.name} {seed}")
         self.faults = 0
+        self.deleted: dict[int, int] = {}
+        self.account: dict[str, Any] = {}
         self.began = time.monotonic()
         knobs = {
             "TOUCHSTONE_WORKER_SESSION_TIMEOUT_S": f"{self.session_s:g}",
@@ -84,10 +90,14 @@ class Run:
             "TOUCHSTONE_WORKER_STALL_TIMEOUT_S": "60",
             "TOUCHSTONE_PROJECTOR_REPORT_INTERVAL_S": "0.5",
         }
-        self.field = Field(grounds, folder, f"chaos-{uuid.uuid4().hex[:10]}", knobs | scenario.knobs)
-        self.plan = make_plan(seed, events, partitions=PARTITIONS, poison=scenario.poison, repeat_share=scenario.repeat_share)
+        store_folder = folder / "store" if scenario.small_disk == "store" else None
+        self.disk: SmallDisk | None = grounds.disk
+        self.field = Field(grounds, folder, f"chaos-{uuid.uuid4().hex[:10]}", knobs | scenario.knobs, store_folder)
+        self.plan = make_plan(
+            seed, events, partitions=PARTITIONS, poison=scenario.poison, repeat_share=scenario.repeat_share, first_partitions=scenario.first_partitions
+        )
         self.fleet = Fleet(runner, SUITE, self.field.environment, folder, max(scenario.workers, 3), scenario.may_restart)
-        self.feeder = Feeder(self.plan, grounds.bootstrap_servers, self.topic("generations"), self.feed_s)
+        self.feeder = Feeder(self.plan, grounds.bootstrap_servers, self.topic("generations"), self.feed_s, scenario.stamped_s)
         self.observer = Observer(self.field)
         self.row = Row(scenario.name, runner, grounds.kind, seed)
 
@@ -110,9 +120,15 @@ class Run:
         return int(metadata.topics[self.topic(role)].partitions[partition].leader)
 
     def play(self) -> Row:
-        """Run the scenario to its end and judge it. Every process is gone when this returns."""
+        """Run the scenario to its end and judge it. Every process is gone when this returns. Raises `ConfigError` if it cannot run here."""
+        if self.field.store_folder is None:
+            return self._play()
+        with small_disk(self.field.store_folder) as self.disk:
+            return self._play()
+
+    def _play(self) -> Row:
         try:
-            self.field.make_topics()
+            self.field.make_topics(self.scenario.first_partitions)
             self._flow()
             self._finish()
             self._judge()
@@ -126,6 +142,8 @@ class Run:
 
     def _flow(self) -> None:
         """From the first event until nothing is left uncommitted, or the time is over."""
+        if self.scenario.precede is not None:
+            self.scenario.precede(self)
         self.feeder.start()
         if self.feed_s == 0:
             self.feeder.join()
@@ -150,7 +168,8 @@ class Run:
             if child.running:
                 self.fleet.ask_to_leave(slot)
         self._reconcile()
-        batches = {case["batch_id"] for case in self.plan.cases}
+        deleted = {place for (partition, offset), place in self.feeder.places.items() if offset < self.deleted.get(partition, 0)}
+        batches = {case["batch_id"] for case in self.plan.cases} - {self.plan.cases[self.plan.records[place].case]["batch_id"] for place in deleted}
         deadline = time.monotonic() + REPORTS_TIMEOUT_S
         while time.monotonic() < deadline:
             reports = read_reports(self.field)
@@ -169,16 +188,35 @@ class Run:
         command = [sys.executable, "-m", "touchstone.ops.cli", "reconcile", "--suite", SUITE, "--drained", "--wait", str(RECONCILE_WAIT_S), "--json"]
         environment = self.fleet.projector.environment
         done = subprocess.run(command, env=environment, cwd=self.field.folder, capture_output=True, text=True, timeout=RECONCILE_WAIT_S + 60, check=False)
-        if done.returncode != 0:
+        self.account = json.loads(done.stdout) if done.stdout.startswith("{") else {}
+        if self.deleted:
+            self._expect_only_expired(done.stdout)
+        elif done.returncode != 0:
             self.row.violations.append(f"reconcile exits {done.returncode}: {_why(done.stdout) or done.stderr.strip()[-300:]}")
+
+    def _expect_only_expired(self, answer: str) -> None:
+        """The account of a run whose records were deleted: open for that, and for nothing else."""
+        try:
+            account = json.loads(answer)
+        except ValueError:
+            self.row.violations.append("reconcile gives no account")
+            return
+        partitions = account["partitions"]
+        self.row.expired = sum(last - first + 1 for one in partitions for first, last in one["expired"])
+        if account["closes"] or account["in_flight"] or any(one["holes"] or one["differences"] for one in partitions):
+            self.row.violations.append(f"reconcile: {_why(answer)}")
 
     def _judge(self) -> None:
         """Fill in the row."""
         row, samples = self.row, self.observer.samples
-        evidence = gather(self.field, self.plan)
-        counts = check_topics(self.plan, evidence)
+        evidence = gather(self.field, self.plan, self.feeder.places)
+        counts = check_topics(self.plan, evidence, self.deleted)
+        if counts.expired != row.expired:
+            row.violations.append(f"{counts.expired} records were deleted unread, and reconcile shows {row.expired} as expired")
         counts.violations += check_commits(evidence, samples)
         counts.violations += check_store(self.field, self.plan, evidence, counts)
+        if self.scenario.precede is not None:
+            counts.violations += check_former(evidence, self.field, self.account)
         counts.violations += check_logs(child.log_path for child in self.fleet.children)
         row.events, row.lost, row.doubled, row.duplicates = counts.events, counts.lost, counts.doubled, counts.duplicates
         row.dead, row.dead_expected, row.faults = counts.dead, counts.dead_expected, self.faults

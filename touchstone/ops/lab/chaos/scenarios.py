@@ -2,10 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal
 
 from touchstone.ops.lab.chaos.faults import (
     Stage,
+    add_partitions,
     bounce_broker,
+    delete_unread,
+    fill_broker,
+    fill_store,
     freeze_worker,
     inject_errors,
     inject_first_error,
@@ -15,26 +20,38 @@ from touchstone.ops.lab.chaos.faults import (
     kill_workers,
     let_flow,
     refuse_results,
+    send_bombs,
+    shift_clocks,
 )
+from touchstone.ops.lab.chaos.former_topic import make_anew
 from touchstone.ops.lab.chaos.grounds import BrokerKind
 from touchstone.ops.lab.chaos.plan import POISON, Poison
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One way to disturb a run. `small_s`, `feed_s`: how long events are fed, in a small and a full run; 0: before workers start."""
+    """One way to disturb a run.
+
+    `small_s`, `feed_s`: how long events are fed, in a small and a full run; 0: before workers start.
+    `stamped_s`: how far the events' timestamps are off. `precede`: what happens before the first event is fed.
+    `small_disk`: what gets a disk of its own that can be filled. `first_partitions`: how many partitions the input topic has at first; 0: all.
+    """
 
     name: str
     what: str
     broker: BrokerKind
     disturb: Callable[[Stage], None]
     prepare: Callable[[Stage], None] | None = None
+    precede: Callable[[Stage], None] | None = None
     workers: int = 2
     feed_s: float = 40.0
     small_s: float = 5.0
     poison: Poison | None = None
     repeat_share: float = 0.0
+    first_partitions: int = 0
     may_restart: bool = False
+    small_disk: Literal["store", "broker"] | None = None
+    stamped_s: tuple[float, float] = (0, 0)
     knobs: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,9 +91,36 @@ SCENARIOS: dict[str, Scenario] = {
             poison=_LEDGER,
             knobs=_SMALL_STEPS,
         ),
+        Scenario("topic_recreated", "the input topic deleted and made anew", "apache", kill_workers, precede=make_anew, poison=_LEDGER),
         Scenario("poison", "1 % poison of nine forms", "apache", let_flow, feed_s=20, poison=_EVERY_FORM),
         Scenario("repeated_ids", "5 % of the ids come twice", "apache", let_flow, feed_s=20, repeat_share=0.05),
         Scenario("join_leave", "workers join and leave, slowly and in a storm", "apache", join_and_leave, small_s=6),
+        Scenario("partitions_added", "the input topic gets partitions while events flow", "apache", add_partitions, first_partitions=2, poison=_LEDGER),
+        Scenario("retention", "records deleted unread while no worker runs", "apache", delete_unread, small_s=8),
+        Scenario(
+            "compressed_batch",
+            "batches of some kilobytes that unpack to 48 MB amid the events",
+            "apache",
+            send_bombs,
+            feed_s=20,
+            poison=_LEDGER,
+            knobs={"TOUCHSTONE_KAFKA_BATCH_BYTES_MAX": str(16 * 1024 * 1024)},
+        ),
+        Scenario(
+            "clock",
+            "the clocks of workers, projector and producers are hours off",
+            "apache",
+            let_flow,
+            prepare=shift_clocks,
+            feed_s=20,
+            poison=_LEDGER,
+            # Kafka refuses what is dated more than an hour ahead.
+            stamped_s=(-6 * 3600, 3000),
+        ),
         Scenario("zombie", "a worker stopped past its session and continued", "apache", freeze_worker),
+        Scenario("disk_full_store", "the disk below the store filled, and space made", "apache", fill_store, small_s=14, small_disk="store", poison=_LEDGER),
+        Scenario(
+            "disk_full_broker", "the disk below the only broker filled, and space made", "apache", fill_broker, small_s=8, small_disk="broker", poison=_LEDGER
+        ),
     )
 }

@@ -1,14 +1,18 @@
 """Reading and writing topics with librdkafka's client, which shares no code with the workers."""
 
+import random
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from touchstone.ops.lab.chaos.plan import Plan
+from touchstone.ops.lab.chaos.plan import BOMB, Plan, Planned, Wire
 
+#: librdkafka unpacks no batch beyond this; the default is 100 MB.
+_UNPACKING = {"receive.message.max.bytes": 1_000_000_000}
 READ_STALL_S = 60.0
 #: Answers of a broker that has just lost a partition, or does not know its leader yet.
 LEADERLESS = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE, KafkaError._TRANSPORT, KafkaError._TIMED_OUT})  # noqa: SLF001 -- its public names
@@ -34,7 +38,14 @@ def _end(consumer: Consumer, partition: TopicPartition) -> int:
 def read_all(bootstrap_servers: str, topic: str, partitions: int) -> Iterator[Any]:
     """Every record that a topic holds now. Raises `TimeoutError` if the broker stops sending them."""
     consumer = Consumer(
-        {"bootstrap.servers": bootstrap_servers, "group.id": "chaos-witness", "enable.auto.commit": False, "fetch.message.max.bytes": 16_000_000, **_CLIENT}
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "chaos-witness",
+            "enable.auto.commit": False,
+            "fetch.message.max.bytes": 16_000_000,
+            **_UNPACKING,
+            **_CLIENT,
+        }
     )
     try:
         ends = {number: _end(consumer, TopicPartition(topic, number)) for number in range(partitions)}
@@ -61,14 +72,16 @@ class Feeder(threading.Thread):
     """Produces a plan, evenly spread over `seconds` (0: as fast as it goes), idempotently; it waits for a broken broker.
 
     The second half waits for `workers_up` and takes its full share of the time from there: if workers start
-    slowly, events still flow when the first fault comes.
+    slowly, events still flow when the first fault comes. `stamped_s`: bounds of how far the events' timestamps are off.
     """
 
-    def __init__(self, plan: Plan, bootstrap_servers: str, topic: str, seconds: float) -> None:
+    def __init__(self, plan: Plan, bootstrap_servers: str, topic: str, seconds: float, stamped_s: tuple[float, float] = (0, 0)) -> None:
         super().__init__(name="feeder", daemon=True)
         self._plan = plan
         self._topic = topic
         self._seconds = seconds
+        self._stamped_s = stamped_s
+        self._draw = random.Random(plan.seed)
         self._producer = Producer(
             {
                 "bootstrap.servers": bootstrap_servers,
@@ -84,6 +97,8 @@ class Feeder(threading.Thread):
             }
         )
         self.refused: list[str] = []
+        #: (partition, offset) → place in the plan, of every record that the broker has acknowledged.
+        self.places: dict[tuple[int, int], int] = {}
         self.abandoned = threading.Event()
         self.workers_up = threading.Event()
         if not seconds:
@@ -102,25 +117,50 @@ class Feeder(threading.Thread):
             due = len(records) if elapsed >= self._seconds else int(len(records) * elapsed / self._seconds)
             for record in records[sent:due]:
                 wire = self._plan.wire(record)
-                self._produce(record.partition, wire.key, wire.value, wire.headers)
+                self._produce(record, wire)
             sent = max(sent, due)
             self._producer.poll(TICK_S if sent < len(records) else 0)
         while len(self._producer) and not self.abandoned.is_set():
             self._producer.flush(1.0)
 
-    def _produce(self, partition: int, key: bytes | None, value: bytes | None, headers: Any) -> None:
-        """Hand over one record; waits while the queue is full."""
-        while True:
+    def _produce(self, record: Planned, wire: Wire) -> None:
+        """Hand over one record; waits while the queue is full, or the topic does not have the partition yet."""
+        delivered = partial(self._delivered, record.place)
+        stamp = int((time.time() + self._draw.uniform(*self._stamped_s)) * 1000)
+        while not self.abandoned.is_set():
             try:
-                self._producer.produce(self._topic, value=value, key=key, partition=partition, headers=headers, on_delivery=self._delivered)
+                self._producer.produce(
+                    self._topic, value=wire.value, key=wire.key, partition=record.partition, headers=wire.headers, timestamp=stamp, on_delivery=delivered
+                )
             except BufferError:
+                self._producer.poll(0.1)
+            except KafkaException as error:
+                if error.args[0].code() != KafkaError._UNKNOWN_PARTITION:  # noqa: SLF001 -- its public name
+                    raise
                 self._producer.poll(0.1)
             else:
                 return
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _delivered(self, place: int, error: Any, message: Any) -> None:
         if error is not None:
             self.refused.append(str(error.name()))
+        else:
+            self.places[message.partition(), message.offset()] = place
+
+
+class Bombs:
+    """Sends record batches that are small on the wire and huge when unpacked; each record says so in a header."""
+
+    def __init__(self, bootstrap_servers: str, topic: str) -> None:
+        self._topic = topic
+        large = {"message.max.bytes": 1_000_000_000, "batch.size": 1_000_000_000, "queue.buffering.max.kbytes": 2_000_000, "linger.ms": 300}
+        self._producer = Producer({"bootstrap.servers": bootstrap_servers, "compression.type": "zstd", **large, **_CLIENT})
+
+    def send(self, partition: int) -> None:
+        """One batch of 48 MB of blanks."""
+        for _ in range(24):
+            self._producer.produce(self._topic, value=b" " * 2_000_000, partition=partition, headers=[(BOMB, b"")])
+        self._producer.flush(60)
 
 
 class Offsets:

@@ -15,8 +15,8 @@ from starlette.routing import Route
 
 from touchstone.ops.local.fhir_validator.artifacts import VALIDATOR_VERSION
 from touchstone.ops.local.fhir_validator.pool import Pool, Refused
-from touchstone.ops.web.guard import OWN_NAMES, host_name
 from touchstone.schemas.settings.house import LOOPBACK, FhirValidatorSettings
+from touchstone.scorers.http.host_names import is_own, own_names
 
 #: Parameters of the validator that are passed on. Not among them: those by which it would read or write files, or answer otherwise than as JSON.
 PARAMETERS: Final = frozenset({
@@ -44,12 +44,12 @@ _SERVER_ERROR: Final = 500
 def make_app(settings: FhirValidatorSettings, pool: Pool) -> Starlette:
     """The ASGI application."""
     token = None if settings.token is None else settings.token.get_secret_value()
-    names = OWN_NAMES if settings.host in LOOPBACK else None
+    names = own_names(settings.allowed_hosts, is_loopback=settings.host in LOOPBACK)
 
     def checked(answer: Callable[[Request], Awaitable[Response]], *, is_open: bool = False) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             # A page that leads a browser here by a trick with the domain name system does so under another name.
-            if names is not None and host_name(request.headers.get("host", "")) not in names:
+            if not is_own(request.headers.get("host", ""), names):
                 return refusal(Refused(403, "host", "not a name of this service"))
             if token is not None and not is_open and not _has(request, token):
                 return refusal(Refused(401, "token", "bearer token required"), {"WWW-Authenticate": "Bearer"})

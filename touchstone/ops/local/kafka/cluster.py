@@ -42,7 +42,8 @@ class KafkaCluster:
         """`port`: of node 1's plain listener; None takes 9092 where it is free, 0 always takes a free one. `jvm`: further options of each node's Java."""
         if nodes not in NODE_COUNTS:
             raise ConfigError(f"{nodes} Kafka nodes: one or three (two have no majority once one fails)")
-        self.data_dir = data_dir.absolute()
+        # One name for one folder, however it is written: the nodes are found again by the path in their command line.
+        self.data_dir = data_dir.resolve()
         self._port = port
         self._security = security
         self._tied = tied

@@ -81,6 +81,7 @@ def as_json(page: Page) -> str:
     made = dashboard.Dashboard(page.title).uid(page.uid).description(page.description).tags(["touchstone"]).readonly()
     made = made.refresh("30s").time("now-3h", "now").timezone("browser").tooltip(model.DashboardCursorSync.CROSSHAIR)
     made = made.link(dashboard.DashboardLink("Touchstone").type(model.DashboardLinkType.DASHBOARDS).tags(["touchstone"]).as_dropdown(True).keep_time(True))
+    made = made.annotation(_changes())
     for variable in _variables(page):
         made = made.with_variable(variable)
     numbers = itertools.count(1)
@@ -110,6 +111,14 @@ def _thresholds(warn: float | None, bad: float | None) -> Any:
         bounds = [(value, color) for value, color in ((warn, "orange"), (bad, "red")) if value is not None]
         steps = [model.Threshold(value=None, color="green"), *(model.Threshold(value=value, color=color) for value, color in bounds)]
     return dashboard.ThresholdsConfig().mode(model.ThresholdsMode.ABSOLUTE).steps(steps)
+
+
+def _changes() -> Any:
+    """A vertical line where a suite began to score with another version or configuration."""
+    new = 'job_suite_suite_version_config_digest:touchstone_results_by_configuration:new1h{job=~"$job", suite=~"$suite"}'
+    return (
+        dashboard.AnnotationQuery().name("Configuration").datasource(SOURCE).enable(True).icon_color("purple").expr(f"{new} == 1 unless {new} offset 2m == 1")
+    )
 
 
 def _variables(page: Page) -> list[Any]:

@@ -29,8 +29,10 @@ LAG = Row(
     [
         lines("Records that wait", "End offset less settled offset, by partition.", "short",
               (f"max by (suite, topic, partition) ({of('touchstone_consumer_lag_records')})", "{{suite}} {{topic}} {{partition}}")),
-        lines("Time without progress", "Time since anything was settled on a partition, while records wait there.", "s",
+        lines("Age of what waits", "Age of the oldest record that waits on a partition.", "s",
               (f"max by (suite, topic, partition) ({of('touchstone_consumer_lag_seconds')})", "{{suite}} {{topic}} {{partition}}")),
+        lines("Time without progress", "Time since anything was settled on a partition, or since its work began, while records wait there.", "s",
+              (f"max by (suite, topic, partition) ({of('touchstone_consumer_standstill_seconds')})", "{{suite}} {{topic}} {{partition}}")),
         lines("Partitions", "Partitions assigned to each worker.", "short", (of("touchstone_assigned_partitions"), "{{suite}} {{instance}}"), stacked=True),
         lines("Rebalances", "Assignments by the group. A few at a roll-out; a steady number is a group that cannot settle.", "cps",
               (per_s("touchstone_rebalances_total", by="suite"), "{{suite}}")),

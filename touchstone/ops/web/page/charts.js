@@ -40,16 +40,27 @@ function timeChart(suite) {
     }
     drawing.append(group);
   });
+  // Where another version or configuration began: what is left and right of the line is not comparable.
+  for (const change of suite.changes) {
+    const place = columns.findLastIndex((column) => Date.parse(column.at) <= Date.parse(change.at));
+    const at = `${Math.max(0, place) * width}%`;
+    const line = s("g", {class: "change"}, s("title"), s("line", {x1: at, x2: at, y1: 0, y2: "100%"}));
+    line.firstChild.textContent = changeWords(change);
+    drawing.append(line);
+  }
   const first = columns[0];
   const axis = h("div.axis", {"aria-hidden": "true"}, h("span", {}, first ? moment(hour, first.at) : ""), h("span", {}, `peak ${grouped.format(peak)} in ${step} min`), h("span", {}, "now"));
-  return h("div.chart", {}, drawing, axis);
+  const latest = suite.changes.at(-1);
+  return h("div.chart", {}, drawing, axis, latest ? h("p.change", {}, changeWords(latest), suite.changes.length > 1 ? ` (${suite.changes.length} changes)` : "") : null);
 }
+
+const changeWords = (change) => `${moment(hour, change.at)}: another configuration, version ${change.suite_version}, ${change.config_digest.slice(0, 8)}`;
 
 const words = (counts) => Object.entries(counts).filter(([, count]) => count).map(([label, count]) => `${grouped.format(count)} ${label}`).join(", ") || "none";
 
 function timeWords(suite, columns, step) {
   const last = columns.at(-1);
-  return `Results over time, ${counted(columns.length, "column")} of ${step} min. In all: ${words(suite.labels)}. Now: ${last ? words(last.counts) : "none"}.`;
+  return `Results over time, ${counted(columns.length, "column")} of ${step} min. In all: ${words(suite.labels)}. Now: ${last ? words(last.counts) : "none"}.${suite.changes.map((change) => ` ${changeWords(change)}.`).join("")}`;
 }
 
 const DIRECTIONS = {higher: ["↑", "higher is better"], lower: ["↓", "lower is better"]};

@@ -6,6 +6,8 @@ const CODES_SHOWN = 5;
 
 /** The trend of the pass rate: the second half of the period against the first; steady if chance explains the difference. */
 function trendOf(suite) {
+  // Another configuration measures something else: a trend across it would say nothing of what was generated.
+  if (suite.changes.length) return {sign: "–", text: "not compared", tone: "other", description: `No trend: ${changeWords(suite.changes.at(-1))}`};
   const half = Math.floor(suite.minutes.length / 2);
   const [before, since] = [suite.minutes.slice(0, half), suite.minutes.slice(half)].map((minutes) => {
     const sum = (label) => minutes.reduce((total, minute) => total + (minute[label] ?? 0), 0);

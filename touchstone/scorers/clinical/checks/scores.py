@@ -7,12 +7,14 @@ that exist, and names the missing ones (corrections, Clinical 5 and 7). If no ru
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final, Literal
 
-from touchstone.schemas.result import Label, Severity
+from touchstone.schemas.result import Finding, Label, Severity
 from touchstone.scorers.clinical.report import Report
+from touchstone.scorers.reporting.findings import LABEL_BOUND
+from touchstone.scorers.reporting.words import score_text
 
 Dimension = Literal["format", "terminology", "clinical"]
 
@@ -28,6 +30,11 @@ CLINICAL_WEIGHTS: Final[Mapping[str, float]] = {
 }
 PASS_MIN: Final = 80.0
 WARN_MIN: Final = 60.0
+WORST_FIRST: Final[tuple[Label, ...]] = ("Fail", "unscored", "Warn", "Review", "Pass")
+#: In the details of a lowered overall score: the weighted mean that it would be by its parts alone.
+WEIGHTED: Final = "overall_weighted"
+#: Label → the highest overall score beside it, to the one decimal that people see.
+OVERALL_MAX: Final[Mapping[Label, float]] = {"Pass": 100.0, "Warn": 79.9, "Review": 79.9, "Fail": 59.9}
 #: Checks of the dimension Terminology; all others belong to Format.
 TERMINOLOGY_CHECKS: Final = frozenset({"terminology"})
 #: Group of rules → its check, so that a format with many groups is not scored more mildly than one with few. None: informs only, no score.
@@ -137,6 +144,32 @@ def label_of(score: float | None) -> Label:
     return "Warn" if score >= WARN_MIN else "Fail"
 
 
+def worst(*labels: Label) -> Label:
+    """The worst of some labels."""
+    return next(label for label in WORST_FIRST if label in labels)
+
+
+def bounded_score(overall: float | None, label_max: Label) -> tuple[float | None, Label]:
+    """Return the overall score and its label where findings allow `label_max` at best: the score is lowered until both agree.
+
+    A label `unscored` has no overall score, because a document without a score may be worse than the others.
+    """
+    label = worst(label_of(overall), label_max)
+    if overall is None or label == "unscored":
+        return None, label
+    return min(overall, OVERALL_MAX[label]), label
+
+
+def bound_finding(overall: float | None, label_max: Label, why: str) -> tuple[Finding, ...]:
+    """Return the finding that explains a lowered score; empty if the findings lower nothing. `why`: completes "because …"."""
+    bounded, label = bounded_score(overall, label_max)
+    if overall is None or label == label_of(overall):
+        return ()
+    is_bounded = "there is no overall score" if bounded is None else f"the overall score is at most {bounded:g}, as for every {label}"
+    message = f"{is_bounded}, because {why}; the weighted mean is {score_text(overall)}"
+    return (Finding(severity="info", code=LABEL_BOUND, path="overall", message=message),)
+
+
 def is_validated(report: Report) -> bool:
     """Return True if any rule was evaluated; else the document was not validated, whatever the findings."""
     return any(times > 0 for times in report.rules_fired.values())
@@ -147,18 +180,20 @@ def has_critical(report: Report) -> bool:
     return any(finding.severity == "critical" for finding in report.findings) or any(severity == "critical" for _, severity in report.beyond)
 
 
-def score_report(report: Report, clinical: float | None = None, *, validated: bool | None = None) -> Scores:
-    """Return the scores of one document. `validated`: True if rules of its format were evaluated; None if any rule counts.
+def score_report(report: Report, *, validated: bool = True, label_max: Label = "Pass") -> Scores:
+    """Return the scores of one document. `label_max`: the best label that its findings allow; Fail means that it cannot be read.
 
-    If nothing was validated, there is no Format, Terminology or overall score, whatever a judge says. The label is then `unscored`, or Fail if a critical
-    finding says that the document cannot be read.
+    A document that cannot be read scores 0 for its format (corrections, Clinical 7). If it can, and no rule was evaluated (or `validated` is False), there
+    is no score, and the label is `unscored`.
     """
-    if validated is False or not is_validated(report):
-        label: Label = "Fail" if has_critical(report) and not is_validated(report) else "unscored"
-        missing = overall_score(None, None, clinical)[1]
-        return Scores(None, None, clinical, None, label, missing, score_checks(report))
     checks = score_checks(report)
-    format_score = dimension_score(check for check in checks if check.name not in TERMINOLOGY_CHECKS)
-    terminology = dimension_score(check for check in checks if check.name in TERMINOLOGY_CHECKS)
-    overall, missing = overall_score(format_score, terminology, clinical)
-    return Scores(format_score, terminology, clinical, overall, label_of(overall), missing, checks)
+    validated = validated and is_validated(report)
+    if label_max != "Fail" and not validated:
+        return Scores(None, None, None, None, "unscored", tuple(WEIGHTS), checks)
+    format_score = dimension_score(check for check in checks if check.name not in TERMINOLOGY_CHECKS) if label_max != "Fail" else 0.0
+    terminology = dimension_score(check for check in checks if check.name in TERMINOLOGY_CHECKS) if validated else None
+    if not validated:
+        checks = tuple(replace(check, score=0.0) for check in checks)
+    overall, missing = overall_score(format_score, terminology, None)
+    overall, label = bounded_score(overall, label_max)
+    return Scores(format_score, terminology, None, overall, label, missing, checks)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from touchstone.schemas.conformance import ConformanceRequest
 from touchstone.schemas.result import Problem
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import Check, Document, Found
+from touchstone.scorers.base import Check, Document, Found, Lacking
 from touchstone.scorers.clinical.batch import group
 from touchstone.scorers.clinical.conformance.settings import DOCUMENT_NAME, ENV_PREFIX, ConformanceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.trace_files import read_for_stage
@@ -37,7 +37,7 @@ def notes(settings: ConformanceSettings) -> Iterator[str]:
     """The services that are asked, and those that are not."""
     for form, service in (("fhir", settings.fhir), ("ccda", settings.ccda)):
         if service.url is None:
-            yield f"{form}_conformant is missing from every result: no service is configured ({ENV_PREFIX}{form.upper()}_URL)"
+            yield Lacking(f"{form}_conformant is missing from every result: no service is configured ({ENV_PREFIX}{form.upper()}_URL)")
         else:
             yield f"{form} documents: {service.url}"
 

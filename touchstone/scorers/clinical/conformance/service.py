@@ -32,6 +32,8 @@ STRIKES_MAX: Final = 2
 KEPT_MAX: Final = 64
 _STRUCK_KEPT_MAX: Final = 4_096
 _PROBE_S: Final = 5.0
+#: From files, a service that does not work is asked so often whether it works again, by however many documents.
+_PROBE_EVERY_S: Final = 1.0
 _PROBE_BYTES_MAX: Final = 65_536
 #: The longest wait that a service can ask for.
 _RETRY_AFTER_MAX_S: Final = 30.0
@@ -78,6 +80,7 @@ class Service:
         self._kept: OrderedDict[bytes, Outcome | Undecided] = OrderedDict()
         self._struck: OrderedDict[bytes, int] = OrderedDict()
         self._was_well = True
+        self._unwell_at = float("-inf")
         self._turns: tuple[asyncio.AbstractEventLoop, asyncio.Semaphore] | None = None
 
     @property
@@ -91,7 +94,7 @@ class Service:
         backoff, until = Backoff(0.2, 5.0), self._clock() + self._wait_s
         while True:
             try:
-                said = await self.ask(document)
+                said = await self.ask(document, probe_every_s=_PROBE_EVERY_S)
             except NotServingError as error:
                 delay_s = max(backoff.next_s(), error.retry_after_s or 0.0)
                 if error.will_not or self._clock() + delay_s > until:
@@ -102,9 +105,10 @@ class Service:
                 self._outage.answered()
                 return said
 
-    async def ask(self, document: bytes) -> Outcome | Undecided:
+    async def ask(self, document: bytes, *, probe_every_s: float = 0.0) -> Outcome | Undecided:
         """The service's verdict on a document. Raises `NotServingError`.
 
+        `probe_every_s`: a service that said so recently that it does not work is not asked again.
         Verdicts are kept for a while, because a trace is scored again if its other service did not answer.
         """
         if len(document) > self._settings.document_bytes_max:
@@ -113,17 +117,24 @@ class Service:
         if key in self._kept:
             self._kept.move_to_end(key)
             return self._kept[key]
+        since = self._clock() - probe_every_s
         async with self._turn():
-            said = await self._decided(key, document)
+            said = await self._decided(key, document, since)
         self._struck.pop(key, None)
         _keep(self._kept, key, said, KEPT_MAX)
         return said
 
-    async def _decided(self, key: bytes, document: bytes) -> Outcome | Undecided:
+    async def _decided(self, key: bytes, document: bytes, since: float) -> Outcome | Undecided:
+        """`since`: a probe that began later is the answer for this document, too. Otherwise each document in the queue would wait for its own."""
         while True:
             # No document is sent before the service says that it works again: a failure would say nothing about the document.
-            if not self._was_well and not await self.is_well():
-                raise NotServingError(self._code())
+            if not self._was_well:
+                if self._unwell_at > since:
+                    raise NotServingError(self._code())
+                self._unwell_at, before = self._clock(), self._unwell_at
+                if not await self.is_well():
+                    raise NotServingError(self._code())
+                self._unwell_at = before
             self._was_well = True
             try:
                 said = await self._once(document)

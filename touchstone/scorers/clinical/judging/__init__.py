@@ -12,7 +12,7 @@ from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.reports.clinical import ClinicalEvent
 from touchstone.schemas.result import Problem
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import AsksJudge, Document, Found
+from touchstone.scorers.base import AsksJudge, Document, Found, Lacking
 from touchstone.scorers.clinical.batch import group
 from touchstone.scorers.clinical.judging import samples
 from touchstone.scorers.clinical.judging.careful_answer import careful_answer
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
 
 NAME = "clinical_judge"
-VERSION = "1.0"
+VERSION = "1.1"
 METRICS = ("overall", "format", "terminology", "clinical", *(f"clinical_{name}" for name in DIMENSIONS))
 
 
@@ -57,7 +57,7 @@ def notes(settings: CoherenceSettings) -> Iterator[str]:
     if settings.judge.is_usable:
         yield f"judge: {settings.judge.model}"
     else:
-        yield f"Clinical is missing from every result: {settings.judge.why_unusable}"
+        yield Lacking(f"Clinical is missing from every result: {settings.judge.why_unusable}")
 
 
 def tables(report: SuiteReport) -> Iterator[Table]:

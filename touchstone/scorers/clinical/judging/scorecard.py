@@ -1,7 +1,8 @@
 """The scorecard of a judged trace: Format and Terminology from the validators, Clinical from the judge (specification, Scoring Approach).
 
 `Overall = 0.25 Format + 0.25 Terminology + 0.50 Clinical`. Missing components are named, and their weight is shared by the others.
-A judge that did not answer is missing, never a zero. Its words quote the patient, so results have them only if `quote` is set.
+A judge that did not answer is missing, never a zero; but if it was asked, the label is `Warn` at best.
+Its words quote the patient, so results have them only if `quote` is set.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from typing import Any, Final
 
 from touchstone.schemas.judging import Asked, JudgeRequest, Validated
 from touchstone.schemas.result import Failure, Finding, NotChecked, Scorecard
-from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, clinical_score, label_of, overall_score
+from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, WEIGHTED, bound_finding, bounded_score, clinical_score, overall_score, worst
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict, Dimension, JudgeFinding
 from touchstone.scorers.clinical.requests.judge_selection import WHY, Reason
-from touchstone.scorers.clinical.trace_scoring import worst
-from touchstone.scorers.judges.ask.consult import Unjudged, judge_details, withheld
+from touchstone.scorers.clinical.trace_scoring import WHY_BOUND
+from touchstone.scorers.judges.ask.consult import Unjudged, judge_details, why_bound, withheld
 from touchstone.scorers.judges.ask.judge import Answer
 
 #: The value of one dimension, 0–100.
@@ -45,16 +46,18 @@ def compose(request: JudgeRequest, judged: Answer[CoherenceVerdict] | Unjudged, 
     source of each part, what the judge was shown, and what it cost.
     """
     if isinstance(judged, Unjudged):
-        return _card(request, None, {}, (), [NotChecked(check="clinical", reason=judged.why)], judge_details(judged), {}, judged.failure)
+        not_asked = [NotChecked(check="clinical", reason=judged.why)]
+        return _card(request, None, {}, (), not_asked, judge_details(judged), {}, judged.failure, why_bound(judged))
     verdict = judged.verdict
     scores = verdict.scores
     left_out = [name for name in DIMENSIONS if name not in scores]
     not_checked = [NotChecked(check=f"coherence.{name}", reason="the judge gave no score: left out, its weight shared by the others") for name in left_out]
-    findings = tuple(_finding(name, found, quote=quote) for name in DIMENSIONS if (one := verdict.of(name)) is not None for found in one.findings)
+    findings = tuple(_finding(name, found, quote=quote) for name in DIMENSIONS for found in verdict.of(name).findings)
     failure = None if scores else Failure(component="clinical", kind="judge", code="no_dimension")
-    details = {**judge_details(judged), "dimensions": _dimensions(verdict, quote=quote)}
+    details = {**judge_details(judged, failure), "dimensions": _dimensions(verdict, quote=quote)}
     ratings = {str(name): float(score) for name, score in scores.items()}
-    return _card(request, clinical_score(ratings), ratings, findings, not_checked, details, {"judge": judged.model}, failure)
+    models = {"judge": judged.model}
+    return _card(request, clinical_score(ratings), ratings, findings, not_checked, details, models, failure, why_bound(judged, failure))
 
 
 def _card(
@@ -66,7 +69,9 @@ def _card(
     judged: dict[str, Any],
     models: dict[str, str],
     failure: Failure | None,
+    in_vain: str,
 ) -> Scorecard:
+    """The scorecard. `in_vain`: why the judge was asked in vain, if it was."""
     validated = request.validated
     form, terminology = validated.values.get("format"), validated.values.get("terminology")
     overall, missing = overall_score(form, terminology, clinical)
@@ -74,10 +79,15 @@ def _card(
         overall = None  # nothing was validated, and the judge's score alone is no verdict on a trace
     named = {"overall": overall, "format": form, "terminology": terminology, "clinical": clinical}
     is_critical = any(finding.severity == "critical" for finding in findings)
+    of_documents = worst(validated.label_max, validated.label if clinical is None else "Pass")
+    label_max = worst(of_documents, "Warn" if is_critical or in_vain else "Pass")
+    bound = bound_finding(overall, label_max, WHY_BOUND.get(label_max, "") if label_max == of_documents else in_vain or "the judge found something critical")
+    weighted = {WEIGHTED: overall} if bound else {}
+    named["overall"], label = bounded_score(overall, label_max)
     return Scorecard(
-        label=validated.label if clinical is None else worst(label_of(overall), validated.label_max, "Warn" if is_critical else "Pass"),
+        label=label,
         values={name: value for name, value in named.items() if value is not None} | {VALUE.format(name): (score - 1) * 25 for name, score in ratings.items()},
-        findings=findings,
+        findings=findings + bound,
         failures=() if failure is None else (failure,),
         components_missing=missing,
         not_checked=tuple(not_checked),
@@ -85,6 +95,7 @@ def _card(
             "parts": {name: "judge" if name == "clinical" else "validators" for name in ("format", "terminology", "clinical") if named[name] is not None},
             "weights": _weights(ratings),
             "judge": judged,
+            **weighted,
             "shown": _shown(request.asked),
             "validators": _validators(validated),
         },
@@ -109,10 +120,9 @@ def _finding(dimension: Dimension, found: JudgeFinding, *, quote: bool) -> Findi
 
 def _dimensions(verdict: CoherenceVerdict, *, quote: bool) -> dict[str, Any]:
     """Score, rationale and number of findings of each dimension in the judge's answer."""
-    written = {name: one for name in DIMENSIONS if (one := verdict.of(name)) is not None}
     return {
         name: {"score": one.score, "rationale": one.rationale if quote else withheld(one.rationale), "findings": len(one.findings)}
-        for name, one in written.items()
+        for name, one in ((name, verdict.of(name)) for name in DIMENSIONS)
     }
 
 

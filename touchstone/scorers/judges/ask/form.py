@@ -43,7 +43,10 @@ class Form:
 
     def instruction(self, key: str) -> str:
         """The words that ask for the form. `key`: of the case."""
-        return f"Answer with one JSON object of this schema, last in your answer, below a line `{MARK} {key}`, and nothing after it:\n{self.text}"
+        return (
+            f"Answer with one JSON object of this schema, below a line `{MARK} {key}`. Words, if any, come above that line; nothing comes after the object:\n"
+            f"{self.text}"
+        )
 
 
 def form_of(verdict: type[BaseModel]) -> Form:

@@ -30,13 +30,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What an answer has cost. `calls`: all requests sent. `wasted`: those of them without a usable answer. `cost_usd`: of all of them."""
+    """What an answer has cost. `calls`: all requests sent. `wasted`: those of them without a usable answer. `cost_usd`: of all answers.
+
+    `uncertain_usd`: the most that the requests without an answer may have cost.
+    """
 
     tokens_in: int = 0
     tokens_out: int = 0
     cost_usd: float = 0.0
     calls: int = 0
     wasted: int = 0
+    uncertain_usd: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +56,9 @@ class Answer(Generic[VerdictT]):
 class Unanswered(Exception):
     """The judge gave no usable verdict: a failure of the case, never a zero.
 
-    `code`: `refused`, `truncated` (the answer was cut off), `empty`, `no_json`, `wrong_tool` (it called another function), `wrong_form` (each of the last
-    four: twice), `too_long` (the case does not fit the model), `rejected` (the server takes the request for malformed) or `failing` (the server fails on
-    this case and answers others). The exception never has text of the case or the answer.
+    `code`: `refused`, `truncated` (the answer was cut off), `empty`, `no_json`, `wrong_tool` (it called another function), `wrong_form` (another form, or more
+    than the verdict; each of the last four: twice), `too_long` (the case does not fit the model), `rejected` (the server takes the request for malformed) or
+    `failing` (the server fails on this case and answers others). The exception never has text of the case or the answer.
     """
 
     def __init__(self, code: str, usage: Usage) -> None:
@@ -66,13 +70,14 @@ class Unanswered(Exception):
 class OverBudget(Exception):
     """The request was not sent, because it may cost more than is left of the budget. `resets_in_s`: until the next period; None if there is none.
 
-    `usage`: of earlier requests for the same question, such as one whose answer had the wrong form.
+    `usage`: of earlier requests for the same question, such as one whose answer had the wrong form. `was_asked`: True if there were any.
     """
 
-    def __init__(self, resets_in_s: float | None, usage: Usage | None = None) -> None:
+    def __init__(self, resets_in_s: float | None, usage: Usage | None = None, *, was_asked: bool = False) -> None:
         super().__init__("budget")
         self.resets_in_s = resets_in_s
         self.usage = usage or Usage()
+        self.was_asked = was_asked or self.usage.calls > 0
 
 
 class NoAnswer(Unavailable):

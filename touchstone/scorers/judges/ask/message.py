@@ -1,4 +1,4 @@
-"""Renders a case into messages, with every field fenced: no text inside a field can end it or pose as the prompt.
+"""Renders a case into messages, with the fields of the case fenced: no text inside a field can end it or pose as the prompt.
 
 A fence opens and closes with a line that has the case's key. The key is made from the texts, so that no text contains its own key, and it is the same for the
 same texts, so that a repeated case is found in the cache.
@@ -56,7 +56,7 @@ class Message:
 
 
 def render(prompt: Prompt, fields: Mapping[str, str], *, chars_max: int = 200_000, tokens_max: int = 126_000) -> Message:
-    """The messages of a case, with every field fenced. Raises `Unanswered("too_long")`, and `ValueError` for fields that the prompt does not have."""
+    """The messages of a case, with its fields fenced. Raises `Unanswered("too_long")`, and `ValueError` for fields that the prompt does not have."""
     if fields.keys() != prompt.fields:
         raise ValueError(f"prompt {prompt.name}: its fields are {', '.join(sorted(prompt.fields))}")
     if sum(map(len, fields.values())) + len(prompt.system) + len(prompt.user) > chars_max:
@@ -65,8 +65,9 @@ def render(prompt: Prompt, fields: Mapping[str, str], *, chars_max: int = 200_00
     key = _key(prompt, shown)
     blocks = {name: f"<<{key} {name}>>\n{text}\n<</{key} {name}>>" for name, text in shown.items()}
     # In one pass, so that `{{name}}` inside a text stays text.
-    user = PLACE.sub(lambda place: blocks[place[1]], prompt.user)
-    message = Message(f"{prompt.system}\n\n{GUARD}", f"KEY {key}\n\n{user}", key)
+    user = PLACE.sub(lambda place: shown[place[1]] if place[2] else blocks[place[1]], prompt.user)
+    is_fenced = any(not plain for _, plain in PLACE.findall(prompt.user))
+    message = Message(f"{prompt.system}\n\n{GUARD}", f"KEY {key}\n\n{user}", key) if is_fenced else Message(prompt.system, user, key)
     if message.tokens > tokens_max:
         raise Unanswered("too_long", Usage())
     return message
@@ -82,7 +83,8 @@ def blocks_of(user: str) -> dict[str, str]:
 def visible(text: str) -> str:
     """A text without invisible characters and without marks of chat formats. Every line end becomes a line feed, because HL7 v2 uses lone carriage returns."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    text = _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+    if not (text.isascii() and text.replace("\n", "").replace("\t", "").isprintable()):  # most texts are, and a search takes ten times as long
+        text = _UNSEEN.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
     if not ("<" in text or ">" in text or "[" in text):
         return text  # every mark has one of these, and searching for the marks takes a hundred times as long
     return _ROLE_MARKS.sub(lambda found: f"{found[0]} " if found[0] in "<[" else f" {found[0]}", text)

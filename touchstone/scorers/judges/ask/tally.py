@@ -14,13 +14,14 @@ from touchstone.scorers.reporting import Table
 STATES: Final[Mapping[str, str]] = {
     "answered": "judged",
     "unanswered": "no verdict",
+    "incomplete": "without a whole verdict",
     "unavailable": "judge did not answer",
     "shed": "no budget",
     "no_judge": "no judge configured",
     "not_sampled": "not in the sample",
 }
-#: States of cases whose verdict is missing.
-FAILED: Final = ("unanswered", "unavailable", "shed")
+#: States of cases whose verdict, or a part of it, is missing.
+FAILED: Final = ("unanswered", "incomplete", "unavailable", "shed")
 
 
 @dataclass(slots=True)
@@ -30,6 +31,7 @@ class JudgeTally:
     states: Counter[str] = field(default_factory=Counter)
     spent: Counter[str] = field(default_factory=Counter)
     _costs: list[float] = field(default_factory=list)
+    _uncertain: list[float] = field(default_factory=list)
 
     def add(self, details: Mapping[str, Any]) -> None:
         """Count one result, unless it has no entry of a judge."""
@@ -40,6 +42,7 @@ class JudgeTally:
         self.spent.update({name: int(_amount(entry.get(name))) for name in ("calls", "calls_wasted", "tokens_in", "tokens_out")})
         self.spent["cached"] += bool(entry.get("cached"))
         self._costs.append(_amount(entry.get("cost_usd")))
+        self._uncertain.append(_amount(entry.get("uncertain_usd")))
 
     @property
     def cost_usd(self) -> float:
@@ -52,6 +55,8 @@ class JudgeTally:
         rows += [(f"{noun} answered from the cache", str(self.spent["cached"]))] if self.spent["cached"] else []
         rows += [("requests", str(self.spent["calls"])), ("requests in vain", str(self.spent["calls_wasted"]))]
         rows += [("tokens in", str(self.spent["tokens_in"])), ("tokens out", str(self.spent["tokens_out"])), ("cost, USD", f"{self.cost_usd:.4f}")]
+        if uncertain := math.fsum(self._uncertain):
+            rows.append(("cost of requests without an answer, at most, USD", f"{uncertain:.4f}"))
         if cases := self.states.total():
             rows += [
                 ("requests per 1,000 cases", f"{1000 * self.spent['calls'] / cases:.0f}"),

@@ -1,48 +1,30 @@
-"""Finds the verdict in a judge's answer.
+"""Reads the verdict in a judge's answer.
 
-The last verdict of a text counts, and it must be the judge's own. A judge may quote the material, and the material may contain a verdict. Therefore the
-verdict of an answer in words is below a line with the case's key, which no material can contain. An object that the material contains does not count.
+A judge may quote the material, and the material may contain a verdict, written in any way. Therefore nothing is searched for: an answer is a verdict only if it
+is one JSON object and nothing else, or if the object is below a line with the case's key, which no material can contain.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import orjson
 from pydantic import ValidationError
 
 from touchstone.scorers.judges.ask.form import MARK, NAME
-from touchstone.scorers.judges.ask.json_objects import Found, object_at, objects
 from touchstone.scorers.judges.ask.judge import VerdictT
 
-#: Between the line with the key and the object: blanks, a code fence, emphasis.
-_BELOW_MARK: Final = re.compile(r"[\s:`*]*(?:json\s*)?")
-#: So many verdicts of one answer are compared with its last.
-_COMPARED_MAX: Final = 20
+#: The line above a verdict in words, and what may be between it and the object: blanks, a code fence, emphasis.
+_MARK_LINE: Final = rf"^[ \t`*#]*{MARK}[ \t:`*]{{1,8}}%s[\s:`*]*(?:json\s*)?"
 _FENCED: Final = re.compile(r"```\w*\s*(\{.*\})\s*```", re.DOTALL)
-#: A quotation may differ from the original in these.
-_BLANKS_AND_ESCAPES: Final = re.compile(r"[\s\\]+")
 _ANSWER_CHARS_MAX: Final = 1_000_000
-#: Prose is searched character by character, and no other case is served meanwhile.
-_PROSE_CHARS_MAX: Final = 100_000
 _PLACES_MAX: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """What distinguishes a judge's own verdict from one that it quotes. `key`: of the case. `material`: what the judge was shown.
-
-    `is_in_words`: the answer was asked for in words, with a line that has the key.
-    """
-
-    key: str = ""
-    material: str = ""
-    is_in_words: bool = False
-
-
-NO_CASE: Final = Case()
+#: Reasons of servers why an answer ended.
+_REFUSED: Final = frozenset({"content_filter", "refusal", "safety"})
+_CUT_OFF: Final = frozenset({"length", "max_tokens", "model_length"})
+#: Parts of a content in parts that are the answer; others are thoughts.
+_TEXT_PARTS: Final = (None, "text", "output_text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,122 +35,97 @@ class Misfit:
     places: str = ""
 
 
-def read_verdict(message: Mapping[str, Any], finish: Any, verdict: type[VerdictT], case: Case = NO_CASE) -> VerdictT | Misfit:
-    """The verdict of a chat message, from its tool call or its text. `finish`: the server's reason why the answer ended."""
-    if finish == "content_filter" or _text(message.get("refusal")):
+def read_verdict(message: Mapping[str, Any], finish: Any, verdict: type[VerdictT], key: str = "") -> VerdictT | Misfit:
+    """The verdict of a chat message: its one function call, or else its text. `finish`: the server's reason why the answer ended. `key`: of the case."""
+    reason = finish.casefold() if isinstance(finish, str) else ""
+    if reason in _REFUSED or _text(message.get("refusal")) or _is_refusal(message.get("content")):
         return Misfit("refused")
-    if finish == "length":
+    if reason in _CUT_OFF:
         return Misfit("truncated")
-    calls = message.get("tool_calls")
-    if isinstance(calls, list) and calls:
-        functions = [call["function"] for call in calls if isinstance(call, Mapping) and isinstance(call.get("function"), Mapping)]
-        last = next((function for function in reversed(functions) if function.get("name") == NAME), None)
-        if last is None:
-            return Misfit("wrong_tool", f"the function called was not `{NAME}`")
-        arguments = last.get("arguments")
-        return verdict_of(json.dumps(arguments) if isinstance(arguments, Mapping) else _text(arguments), verdict, case)
-    return verdict_of(_text(message.get("content")), verdict, case)
+    said, calls = _text(message.get("content")), message.get("tool_calls")
+    if not isinstance(calls, list) or not calls:
+        return verdict_of(said, verdict, key)
+    functions = [call["function"] for call in calls if isinstance(call, Mapping) and isinstance(call.get("function"), Mapping)]
+    if not any(function.get("name") == NAME for function in functions):
+        return Misfit("wrong_tool", f"the function called was not `{NAME}`")
+    if len(calls) > 1:
+        return Misfit("wrong_form", "there was more than one function call")
+    if said.strip():
+        return Misfit("wrong_form", "there was text beside the function call")
+    arguments = functions[0].get("arguments")
+    return verdict_of(json.dumps(arguments) if isinstance(arguments, Mapping) else _text(arguments), verdict)
 
 
-def verdict_of(text: str, verdict: type[VerdictT], case: Case = NO_CASE) -> VerdictT | Misfit:
-    """The verdict at the end of a text: the object below its last line with the key, else its last JSON object. Only that object can be the verdict."""
-    if not text.strip():
+def verdict_of(text: str, verdict: type[VerdictT], key: str = "") -> VerdictT | Misfit:
+    """The verdict that a text is as a whole, with or without a code fence, or that is below its last line with the key. An object elsewhere is never read."""
+    bare = text.strip()
+    if not bare:
         return Misfit("empty", "the answer was empty")
-    if len(text) > _ANSWER_CHARS_MAX:
+    if len(bare) > _ANSWER_CHARS_MAX:
         return Misfit("wrong_form", "the answer is longer than any verdict")
-    whole = fenced[1] if (fenced := _FENCED.fullmatch(text.strip())) is not None else text
-    if whole[:1] == "{" and _is_object(whole):
-        return _validated(whole, verdict)
-    if len(text) > _PROSE_CHARS_MAX:
-        return Misfit("wrong_form", "the answer is longer than any verdict")
-    if case.key and (marked := _marked(text, case.key)) is not None:
-        return marked if isinstance(marked, Misfit) else _validated(marked, verdict)
-    return _last_object(text, verdict, case)
-
-
-def _last_object(text: str, verdict: type[VerdictT], case: Case) -> VerdictT | Misfit:
-    """The verdict that the last object of a text is, if the judge wrote it itself."""
-    found = list(objects(text))
-    if not found:
+    fenced = _FENCED.fullmatch(bare)
+    whole = fenced[1] if fenced is not None else bare
+    if isinstance(read := _object_at(whole, 0), tuple) and read[1] == len(whole):
+        return _validated(read[0], verdict)
+    marks = list(re.finditer(_MARK_LINE % re.escape(key), bare, re.MULTILINE | re.IGNORECASE)) if key else []
+    if marks:
+        below = _object_at(bare, marks[-1].end())
+        return _validated(below[0], verdict) if isinstance(below, tuple) else Misfit("wrong_form", f"below the line `{MARK}` with the key: {below}")
+    if "{" not in bare:
         return Misfit("no_json", "the answer held no JSON object")
-    last = found[-1].text
-    if last is None:
-        return Misfit("wrong_form", "the last JSON object does not end")
-    own = _not_quoted(found, text, case.material)
-    if own[-1:] != [last]:
-        return Misfit("wrong_form", "the last JSON object stands in the material")
-    read = _validated(last, verdict)
-    if isinstance(read, Misfit):
-        return read
-    if case.is_in_words and any(other != read for other in _verdicts(own[-_COMPARED_MAX:], verdict)):
-        return Misfit("wrong_form", f"there are several verdicts, and none below a line `{MARK}` with the key")
-    return read
+    return Misfit("wrong_form", read if isinstance(read, str) and whole[0] == "{" else "the answer was not one JSON object and nothing else")
 
 
-def _marked(text: str, key: str) -> str | Misfit | None:
-    """The object below the last line with the key; None without such a line. A mark inside an object is part of that object's text."""
-    mark = re.compile(rf"{MARK}[\s:`*]{{1,8}}{re.escape(key)}")
-    last: str | Misfit | None = None
-    at = 0
-    while (line := mark.search(text, at)) is not None:
-        below = _BELOW_MARK.match(text, line.end())
-        at = line.end() if below is None else below.end()
-        found = object_at(text, at) if text[at : at + 1] == "{" else None
-        last = Misfit("wrong_form", f"below the line `{MARK}` with the key stands no JSON object") if found is None or found.text is None else found.text
-        at = at if found is None else found.end
-    return last
-
-
-def _not_quoted(found: Sequence[Found], text: str, material: str) -> list[str]:
-    """The objects of an answer that the material does not contain word for word."""
-    bare = _BLANKS_AND_ESCAPES.sub("", material)
-    return [one.text for one in found if one.text is not None and not (bare and _BLANKS_AND_ESCAPES.sub("", text[one.begin : one.end]) in bare)]
-
-
-def _verdicts(texts: Iterable[str], verdict: type[VerdictT]) -> Iterator[VerdictT]:
-    """The verdicts among some objects."""
-    for text in texts:
-        if not isinstance(read := _validated(text, verdict), Misfit):
-            yield read
-
-
-def _is_object(text: str) -> bool:
-    """True if a text is one JSON object and nothing else, as most answers are. orjson is strict."""
+def _object_at(text: str, begin: int) -> tuple[dict[str, Any], int] | str:
+    """The JSON object that begins at an index, and where it ends; in words why there is none."""
+    if text[begin : begin + 1] != "{":
+        return "there is no JSON object"
     try:
-        return isinstance(orjson.loads(text), dict)
-    except ValueError:
-        return False
-
-
-def _validated(text: str, verdict: type[VerdictT]) -> VerdictT | Misfit:
-    """The verdict that an object is, or that it wraps as models wrap the arguments of a function."""
-    try:
-        found = json.loads(text, strict=False, parse_constant=_no_number)
-        plain = json.dumps(found)
+        return _DECODER.raw_decode(text, begin)
+    except _Twice:
+        return "the JSON object has a key twice"
     except (ValueError, RecursionError):
-        return Misfit("wrong_form", "the last JSON object is not valid JSON")
-    try:
-        return verdict.model_validate_json(plain)
-    except ValidationError as error:
-        misfit = Misfit("wrong_form", _places(error))
+        return "the JSON object is not valid JSON"
+
+
+class _Twice(Exception):
+    """An object has a key twice, so it says two things."""
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _Twice
+    return found
+
+
+def _no_number(_: str) -> float:
+    raise ValueError("not a number of JSON")
+
+
+_DECODER: Final = json.JSONDecoder(strict=False, parse_constant=_no_number, object_pairs_hook=_once)
+
+
+def _validated(found: Mapping[str, Any], verdict: type[VerdictT]) -> VerdictT | Misfit:
+    """The verdict that an object is, or that it wraps as models wrap the arguments of a function."""
     wrapped = _wrapped(found)
-    if wrapped is None:
-        return misfit
     try:
-        return verdict.model_validate_json(json.dumps(wrapped))
+        return verdict.model_validate_json(json.dumps(found if wrapped is None else wrapped))
     except ValidationError as error:
         return Misfit("wrong_form", _places(error))
 
 
-def _wrapped(found: Any) -> dict[str, Any] | None:
-    """The object inside `{"name": "verdict", "arguments": …}` or `{"verdict": …}`, which may be JSON text itself."""
-    inner = found.get("arguments", found.get("parameters")) if found.get("name") == NAME else found.get(NAME) if len(found) == 1 else None
+def _wrapped(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The object inside `{"name": "verdict", "arguments": …}` or `{"verdict": …}`, which may be JSON text itself; None with any other key beside it."""
+    inner: Any = None
+    if found.keys() in ({"name", "arguments"}, {"name", "parameters"}) and found["name"] == NAME:
+        inner = found.get("arguments", found.get("parameters"))
+    elif found.keys() == {NAME}:
+        inner = found[NAME]
     if isinstance(inner, str):
-        try:
-            inner = json.loads(inner, strict=False, parse_constant=_no_number)
-        except (ValueError, RecursionError):
-            return None
-    return inner if isinstance(inner, dict) else None
+        read = _object_at(inner, 0)
+        return read[0] if isinstance(read, tuple) and read[1] == len(inner) else None
+    return inner if isinstance(inner, Mapping) else None
 
 
 def _places(error: ValidationError) -> str:
@@ -176,12 +133,14 @@ def _places(error: ValidationError) -> str:
     places = []
     for item in error.errors(include_url=False, include_context=False, include_input=False)[:_PLACES_MAX]:
         steps = item["loc"][:-1] if item["type"] == "extra_forbidden" else item["loc"]
-        places.append(f"{'.'.join(map(str, steps)) or 'the object'}: {item['type']}")
+        what = item["msg"] if item["type"] == "value_error" else item["type"]  # the first are our own words
+        places.append(f"{'.'.join(map(str, steps)) or 'the object'}: {what}")
     return "; ".join(places)
 
 
-def _no_number(_: str) -> float:
-    raise ValueError("not a number of JSON")
+def _is_refusal(content: Any) -> bool:
+    """True if a content in parts has a refusal."""
+    return isinstance(content, list) and any(isinstance(part, Mapping) and part.get("type") == "refusal" for part in content)
 
 
 def _text(value: Any) -> str:
@@ -189,5 +148,6 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list):
-        return "".join(part["text"] for part in value if isinstance(part, Mapping) and isinstance(part.get("text"), str))
+        parts = (part for part in value if isinstance(part, Mapping) and part.get("type") in _TEXT_PARTS)
+        return "".join(part["text"] for part in parts if isinstance(part.get("text"), str))
     return ""

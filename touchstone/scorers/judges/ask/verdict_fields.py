@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
 
 RATIONALE_CHARS_MAX: Final = 1_000
 WORDS_CHARS_MAX: Final = 300
@@ -26,9 +26,22 @@ def cut_list(items_max: int) -> BeforeValidator:
     return BeforeValidator(lambda value: value[:items_max] if isinstance(value, list) else [] if value is None else value)
 
 
+def each_once(name: str) -> AfterValidator:
+    """Refuse a list with two entries on one thing, because one of them may be a quotation. `name`: the field that says which thing."""
+
+    def checked(entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len({getattr(one, name) for one in entries}) < len(entries):
+            raise ValueError(f"write one entry for each {name}")
+        return entries
+
+    return AfterValidator(checked)
+
+
 def _lower(value: Any) -> Any:
     return value.strip().casefold() if isinstance(value, str) else value
 
 
 #: A word in lower case, however the model wrote it.
 LOWER: Final = BeforeValidator(_lower)
+#: An id in upper case, however the model wrote it.
+UPPER: Final = BeforeValidator(lambda value: value.strip().upper() if isinstance(value, str) else value)

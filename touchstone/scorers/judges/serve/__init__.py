@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.installing import install_extras
 from touchstone.scorers.judges.settings import PREFIX, JudgeSettings
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ def open_judge(settings: JudgeSettings, *, suite: str, transport: Any = None) ->
     Raises `ConfigError` if a library or a needed key is missing, if there is a budget and no price, and if a file cannot be used.
     """
     if absent := [name for name in _NEEDED if find_spec(name) is None]:
-        raise ConfigError(f"{suite}: no module {absent[0]!r} here; install touchstone-stream[judge]")
+        raise ConfigError(f"{suite}: no module {absent[0]!r} here; {install_extras('judge')}")
     if why := settings.why_unusable:
         raise ConfigError(f"{suite}: {why}")
     if settings.budget_usd is not None and settings.price_of_model is None:

@@ -34,11 +34,13 @@ class Fault:
 
 TIMED_OUT: Final = Fault("again", "judge_timeout", billed=True)
 NO_CONNECTION: Final = Fault("again", "judge_connection")
+#: The URL says http:// and the port speaks TLS, or the reverse.
+OTHER_PROTOCOL: Final = Fault("settings", "judge_tls")
 #: The connection failed after the request was sent, or the body does not match its headers.
 BROKEN_OFF: Final = Fault("again", "judge_connection", billed=True)
 
 #: Faults that do not depend on the question.
-OF_ALL: Final = frozenset({"judge_429", "judge_quota", "judge_budget_file"})
+OF_ALL: Final = frozenset({"judge_429", "judge_quota", "judge_budget_file", "judge_uncertain"})
 
 
 def fault_of(status: int, body: Any, headers: Mapping[str, str], now: datetime | None = None) -> Fault:
@@ -54,6 +56,8 @@ def fault_of(status: int, body: Any, headers: Mapping[str, str], now: datetime |
         return Fault("settings", _SETTINGS[status])
     if status >= 500 and status != 501 and not any(word in text for word in _WAY_WORDS[:5]):
         return Fault("again", "judge_5xx", retry_after_s=retry_after_s(headers, now))
+    if status == 400 and "http request" in text and "https" in text:  # how a TLS server answers plain text, if it does
+        return OTHER_PROTOCOL
     if 300 <= status < 400:
         return Fault("settings", "judge_redirected")
     if status == 413 or code == "context_length_exceeded" or any(word in text for word in _LENGTH_WORDS):
@@ -74,6 +78,7 @@ ADVICE: Final = {
     "judge_key": "judge: the server refused the key (401); set TOUCHSTONE_JUDGE_API_KEY to a valid one (%s)",
     "judge_forbidden": "judge: the key may not use this model (403); change TOUCHSTONE_JUDGE_MODEL, or the key's rights (%s)",
     "judge_not_found": "judge: the server knows no such model or path (404); check TOUCHSTONE_JUDGE_MODEL and TOUCHSTONE_JUDGE_BASE_URL (…/v1) (%s)",
+    "judge_tls": "judge: one end speaks TLS and the other does not; write https:// in TOUCHSTONE_JUDGE_BASE_URL for a TLS port, else http:// (%s)",
     "judge_redirected": "judge: the server sends requests elsewhere; set TOUCHSTONE_JUDGE_BASE_URL to the address itself (%s)",
     "judge_temperature": "judge: the model takes no such temperature; set TOUCHSTONE_JUDGE_TEMPERATURE=none (%s)",
     "judge_seed": "judge: the model takes no seed; set TOUCHSTONE_JUDGE_SEED=none (%s)",

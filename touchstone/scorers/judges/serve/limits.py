@@ -30,6 +30,10 @@ class Limits:
         self._uniform = uniform
         self._paused_until = 0.0
 
+    def take_at_once(self) -> bool:
+        """Take a place if one is free and there are no rates; `leave` frees it."""
+        return not any(rate.is_limited for rate in self._rates) and self.places.take_at_once()
+
     async def line_up(self, tokens: int) -> None:
         """Wait for a place and for both rates. `tokens`: estimate for the request. `leave` frees the place."""
         await self.places.take()
@@ -76,6 +80,11 @@ class Rate:
         # The limiter alone serves the smallest amount first, and long cases would starve.
         self._line = asyncio.Lock()
 
+    @property
+    def is_limited(self) -> bool:
+        """True if there is a limit."""
+        return self._limiter is not None
+
     async def take(self, amount: float) -> None:
         """Wait until the amount is within the rate."""
         if self._limiter is None:
@@ -98,11 +107,17 @@ class Places:
         self.limit = most
         self.used = 0
 
+    def take_at_once(self) -> bool:
+        """Take a place if one is free."""
+        self._grow()
+        if self.used >= self.limit or self._waiting:
+            return False
+        self.used += 1
+        return True
+
     async def take(self) -> None:
         """Wait for a place."""
-        self._grow()
-        if self.used < self.limit and not self._waiting:
-            self.used += 1
+        if self.take_at_once():
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)

@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Final, Generic
 
@@ -14,11 +14,12 @@ from touchstone.scorers.base import Lost, Unavailable
 from touchstone.scorers.judges.ask.form import Form
 from touchstone.scorers.judges.ask.judge import Answer, OverBudget, Unanswered, Usage, VerdictT
 from touchstone.scorers.judges.ask.message import Message
-from touchstone.scorers.judges.ask.verdict import Case, Misfit, read_verdict
+from touchstone.scorers.judges.ask.verdict import Misfit, read_verdict
 from touchstone.scorers.judges.serve.budget import NANO, Reservation
 from touchstone.scorers.judges.serve.client import Client
 from touchstone.scorers.judges.serve.counts import Counts
 from touchstone.scorers.judges.serve.faults import Fault
+from touchstone.scorers.judges.serve.gate import Gate, Passage
 from touchstone.scorers.judges.serve.limits import Limits
 from touchstone.scorers.judges.serve.server_state import ServerState
 from touchstone.scorers.judges.serve.spending import Purse, Spent
@@ -41,15 +42,15 @@ class Server:
     limits: Limits
     purse: Purse
     state: ServerState
+    gate: Gate
     counts: Counts
 
 
-class CaseFails:
-    """Several requests in a row have failed for one case while the server answers others."""
-
-
 class Question(Generic[VerdictT]):
-    """A question with its own deadline. `code`: why its last request failed. `awaits_budget`: it can be paid only after other requests settle."""
+    """A question with its own deadline. `code`: why its last request failed. `awaits_budget`: it can be paid only after other requests settle.
+
+    `answers_before`: how many answers the server had given when the question began.
+    """
 
     def __init__(self, server: Server, message: Message, form: Form, verdict: type[VerdictT], key: bytes, deadline: asyncio.Timeout) -> None:
         """`key`: identifies the question."""
@@ -63,12 +64,13 @@ class Question(Generic[VerdictT]):
         self._rung = server.state.rung
         self._renames = server.state.renames
         self._mistake: Misfit | None = None
-        self._failed = self._calls = self._tokens_in = self._tokens_out = self._nano = 0
+        self._calls = self._tokens_in = self._tokens_out = self._nano = self._uncertain_nano = 0
         self.code: str | None = None
+        self.answers_before = server.gate.answers
         self.awaits_budget = False
 
-    async def until_outcome(self) -> Answer[VerdictT] | Unanswered | OverBudget | Lost | CaseFails:
-        """Send requests until there is an outcome. Raises `Unavailable` after `attempts_max` failures in a row, and from then on after each."""
+    async def until_outcome(self) -> Answer[VerdictT] | Unanswered | OverBudget | Lost:
+        """Send requests until there is an outcome. Raises `Unavailable` if the server is away."""
         while True:
             outcome = await self._once()
             if isinstance(outcome, OverBudget):
@@ -81,22 +83,10 @@ class Question(Generic[VerdictT]):
                 continue
             if outcome.kind == "case":
                 return self.unanswered(outcome.code)
-            if self._note_failure(outcome):
+            self.code = outcome.code
+            self._server.state.answers_since_failure(self._key)
+            if self._server.gate.code is None:  # a closed gate has its own delays
                 await asyncio.sleep(self._backoff.next_s())
-                return CaseFails()
-            await asyncio.sleep(self._backoff.next_s())
-
-    def _note_failure(self, fault: Fault) -> bool:
-        """True if so many requests in a row have failed that other cases must not wait for this one. Raises `Unavailable` if others fail as well."""
-        self.code = fault.code
-        self._failed += 1
-        others = self._server.state.answers_since_failure(self._key)
-        if self._failed < self._server.settings.attempts_max and fault.code != "judge_quota":
-            return False
-        if not others or fault.code == "judge_quota":
-            raise Unavailable(fault.code)
-        self._failed = 0
-        return True
 
     @property
     def was_sent(self) -> bool:
@@ -119,29 +109,57 @@ class Question(Generic[VerdictT]):
         tokens_max = size + _FORMAT_TOKENS
         if (stop := server.state.lost() or server.purse.exhausted(tokens_max)) is not None:
             return stop
-        with self._off_the_clock():
-            await server.limits.line_up(size // _BYTES_PER_TOKEN + server.settings.max_tokens)
-        try:
+        async with self._passage(size // _BYTES_PER_TOKEN + server.settings.max_tokens) as passage:
             await server.limits.pause()
             if (lost := server.state.lost()) is not None:
                 return lost
             reservation = await self._reserved(tokens_max)
-            if isinstance(reservation, OverBudget):
+            if not isinstance(reservation, Reservation | None):
                 return reservation
-            begun = time.monotonic()
             answer = await self._sent(body, reservation, tokens_max)
-        finally:
-            server.limits.leave()
-        if not isinstance(answer, Fault):
+            if isinstance(answer, Fault):
+                return self._note(answer, passage)
+            server.gate.answered(passage)
             server.state.note(None)
-            return await self._read(answer)
-        server.counts.faults[answer.code] += 1
-        if answer.code in {"judge_429", "judge_quota"}:
-            server.limits.slow_down(begun, answer.retry_after_s)
-        elif answer.retry_after_s is not None:
-            server.limits.pause_for(answer.retry_after_s)
-        noted = server.state.note(answer)
-        return server.state.lost() or noted or answer
+        return await self._read(answer)
+
+    @asynccontextmanager
+    async def _passage(self, tokens: int) -> AsyncIterator[Passage]:
+        """A place among the requests in flight, and the right to send one. `tokens`: estimate for it. Raises `Unavailable` if the server is away."""
+        gate, limits = self._server.gate, self._server.limits
+        while True:
+            # Waiting for others is not the case's fault, and the gate limits the time by itself.
+            passage = gate.enter_at_once(self._key)
+            if passage is None:
+                with self._off_the_clock():
+                    passage = await gate.enter(self._key)
+            try:
+                if not limits.take_at_once():
+                    with self._off_the_clock():
+                        await limits.line_up(tokens)
+                try:
+                    if gate.begin(passage):
+                        yield passage
+                        return
+                finally:
+                    limits.leave()
+            finally:
+                gate.end(passage)
+
+    def _note(self, fault: Fault, passage: Passage) -> Lost | Fault:
+        """Note a request without an answer; returns what it means for the question."""
+        server = self._server
+        server.counts.faults[fault.code] += 1
+        if fault.code in {"judge_429", "judge_quota"}:
+            server.limits.slow_down(passage.begun or 0.0, fault.retry_after_s)
+        elif fault.retry_after_s is not None:
+            server.limits.pause_for(fault.retry_after_s)
+        if fault.kind == "again":
+            server.gate.failed(passage, fault)
+        else:
+            server.gate.answered(passage)
+        noted = server.state.note(fault)
+        return server.state.lost() or noted or fault
 
     async def _sent(self, body: bytes, reservation: Reservation | None, tokens_max: int) -> Mapping[str, Any] | Fault:
         """Send a request and settle its cost, even if the caller is cancelled meanwhile."""
@@ -154,14 +172,14 @@ class Question(Generic[VerdictT]):
             self._pay(server.purse.settle(reservation, answer, tokens_max), answer)
         return answer
 
-    async def _reserved(self, tokens_max: int) -> Reservation | OverBudget | None:
+    async def _reserved(self, tokens_max: int) -> Reservation | OverBudget | Fault | None:
         """The money for a request. A question that is cancelled here was waiting for money."""
         self.awaits_budget = True
         try:
             reservation = await self._server.purse.reserve(tokens_max)
         except Unavailable as error:
-            self.awaits_budget, self.code = False, error.code
-            raise
+            self.awaits_budget = False
+            return Fault("again", error.code)
         self.awaits_budget = False
         return reservation
 
@@ -170,13 +188,16 @@ class Question(Generic[VerdictT]):
         self._calls += 1
         self._tokens_in += spent.tokens_in
         self._tokens_out += spent.tokens_out
-        self._nano += spent.nano
+        if spent.uncertain:
+            self._uncertain_nano += spent.nano
+        else:
+            self._nano += spent.nano
         if answer is None or isinstance(answer, Fault):
             self._server.counts.calls["cancelled" if answer is None else "fault"] += 1
 
     @contextmanager
     def _off_the_clock(self) -> Iterator[None]:
-        """Stop the deadline while the question waits behind others of this process, because that is not the server's fault."""
+        """Stop the deadline meanwhile."""
         clock, ends = asyncio.get_running_loop().time, self._deadline.when()
         left_s = ends - clock() if ends is not None else None
         self._deadline.reschedule(None)
@@ -189,8 +210,7 @@ class Question(Generic[VerdictT]):
     async def _read(self, answer: Mapping[str, Any]) -> Answer[VerdictT] | Unanswered | OverBudget | Lost | Fault:
         """The verdict in an answer. If the answer has the wrong form, ask once more."""
         server = self._server
-        is_in_words = self._mistake is not None or server.state.ladder[self._rung][0] == "text"
-        found = read_verdict(*_message_of(answer), self._verdict, Case(self._message.key, self._message.user, is_in_words))
+        found = read_verdict(*_message_of(answer), self._verdict, self._message.key)
         if isinstance(found, Misfit):
             server.counts.calls["misfit"] += 1
             if found.code not in _REPAIRABLE or self._mistake is not None:
@@ -216,7 +236,8 @@ class Question(Generic[VerdictT]):
             "messages": [{"role": "system", "content": self._message.system}, {"role": "user", "content": user}],
             "max_completion_tokens" if self._renames else "max_tokens": settings.max_tokens,
             **{name: value for name, value in parameters.items() if value is not None},
-            **self._form.request(way, strict=strict),
+            # Besides a function call, no words could be told from the verdict.
+            **(self._form.request(way, strict=strict) if self._mistake is None or way != "tools" else {}),
         }
 
     def _descend(self, fault: Fault) -> bool:
@@ -229,13 +250,13 @@ class Question(Generic[VerdictT]):
         return rung is not None
 
     def _usage(self, wasted: int) -> Usage:
-        return Usage(self._tokens_in, self._tokens_out, self._nano / NANO, self._calls, wasted)
+        return Usage(self._tokens_in, self._tokens_out, self._nano / NANO, self._calls, wasted, self._uncertain_nano / NANO)
 
 
 def _message_of(answer: Mapping[str, Any]) -> tuple[Mapping[str, Any], Any]:
     """The message of an answer, and why it ended; an empty message if there is none."""
     choices = answer.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
+    choice = choices[0] if isinstance(choices, list) and len(choices) == 1 else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     return (message, choice.get("finish_reason")) if isinstance(choice, Mapping) and isinstance(message, Mapping) else ({}, None)
 

@@ -1,17 +1,14 @@
 """The judge behind an OpenAI-compatible server.
 
 A case waits for its turn, reserves the most that its request may cost, sends it, and settles the cost. Requests that fail for a temporary reason are sent again
-after a random delay. After a few failures in a row the server counts as down, and cases ask it one at a time until one is answered or their deadlines pass.
-After some cases have waited in vain until their deadlines, the others fail at once, and one of them tries from time to time.
+after a random delay. While nobody is answered, one case at a time tries (see `gate`).
 """
 
 import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Reading, Unavailable
-from touchstone.scorers.breaker import Breaker
 from touchstone.scorers.judges.ask.form import Form, form_of
 from touchstone.scorers.judges.ask.judge import Answer, NoAnswer, OverBudget, Prompt, Unanswered, Usage, VerdictT
 from touchstone.scorers.judges.ask.message import Message, render
@@ -19,14 +16,14 @@ from touchstone.scorers.judges.serve.budget import Budget
 from touchstone.scorers.judges.serve.client import Client
 from touchstone.scorers.judges.serve.counts import Counts
 from touchstone.scorers.judges.serve.faults import OF_ALL
+from touchstone.scorers.judges.serve.gate import Gate
 from touchstone.scorers.judges.serve.in_flight import InFlight
 from touchstone.scorers.judges.serve.limits import Limits
-from touchstone.scorers.judges.serve.question import CaseFails, Question, Server
+from touchstone.scorers.judges.serve.question import Question, Server
 from touchstone.scorers.judges.serve.server_state import ServerState
 from touchstone.scorers.judges.serve.spending import Purse
 from touchstone.scorers.judges.serve.verdict_cache import KeptVerdict, VerdictCache, question_of
 from touchstone.scorers.judges.settings import JudgeSettings
-from touchstone.scorers.outage import Outage
 
 #: If so many other cases are answered while one fails until its deadline, the server fails on this case, and the case is given up.
 _OTHERS_MIN: Final = 5
@@ -40,12 +37,11 @@ class ServedJudge:
     def __init__(self, settings: JudgeSettings, client: Client, *, budget: Budget | None, cache: VerdictCache) -> None:
         self._settings = settings
         counts = Counts(settings.model)
-        self._server = Server(settings, client, Limits(settings), Purse(settings, budget, counts), ServerState(settings.structured), counts)
+        purse = Purse(settings, budget, counts)
+        self._server = Server(settings, client, Limits(settings), purse, ServerState(settings.structured), Gate(settings, purse.pace_s), counts)
         self._cache = cache
         self._in_flight: InFlight[Outcome] = InFlight()
-        self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), counts)
         self._forms: dict[type, Form] = {}
-        self._outage = Outage(settings.retry_backoff_max_s)
         self._is_closing = False
 
     async def ask(self, prompt: Prompt, fields: Mapping[str, str], verdict: type[VerdictT]) -> Answer[VerdictT]:
@@ -61,7 +57,6 @@ class ServedJudge:
         except Unanswered as error:
             self._count(error)
             raise
-        self._outage.check()
         outcome, shared = await self._in_flight.ask((key, verdict), lambda: self._outcome(message, form, verdict, key))
         if isinstance(outcome, Answer) and shared:
             self._server.counts.questions["shared"] += 1
@@ -75,12 +70,13 @@ class ServedJudge:
         """Its current metrics; may be called from any thread."""
         limits, server = self._server.limits, self._server
         return server.counts.readings(
-            is_up=server.state.lost() is None,
+            is_up=server.state.lost() is None and server.gate.is_up,
             in_flight=limits.places.used,
             limit=limits.places.limit,
             paused_s=limits.pause_left_s,
             left_usd=server.purse.left_usd(),
-            budget_usd=self._settings.budget_usd,
+            balance=server.purse.balance(),
+            settings=self._settings,
         )
 
     async def close(self) -> None:
@@ -97,38 +93,32 @@ class ServedJudge:
         try:
             async with asyncio.timeout(self._settings.deadline_s) as deadline:
                 question = Question(self._server, message, form, verdict, key, deadline)
-                while isinstance(outcome := await self._breaker.call(question.until_outcome), CaseFails):
-                    pass  # the server answers other cases, so they need not wait for this one
-        except TimeoutError:
-            overdue = self._overdue(question, key)
-            if isinstance(overdue, Unavailable):
-                self._outage.waited(overdue.code)
-            return overdue
-        except Unavailable as error:
-            return error
+                outcome = await question.until_outcome()
+        except (TimeoutError, Unavailable):
+            return self._ended(question, key)
         except asyncio.CancelledError:
             if self._is_closing:
                 return Unavailable("judge_closed")
             raise
         self._server.state.forget(key)
-        if not isinstance(outcome, OverBudget):
-            self._outage.answered()
         if isinstance(outcome, Answer):
             self._cache.keep(key, KeptVerdict(outcome.model, outcome.verdict.model_dump_json(by_alias=True)))
         return outcome
 
-    def _overdue(self, question: Question[Any] | None, key: bytes) -> Outcome:
-        """The outcome of a question whose deadline has passed."""
-        others = self._server.state.answers_since_failure(key)
+    def _ended(self, question: Question[Any] | None, key: bytes) -> Outcome:
+        """The outcome of a question that has waited long enough."""
+        gate, others = self._server.gate, self._server.state.answers_since_failure(key)
         if question is not None and question.awaits_budget:
             return OverBudget(self._server.purse.over().resets_in_s, question.spent)
         if question is None or not question.was_sent:
-            # It was still waiting in line; the requests of others show why.
-            return Unavailable(next(iter(self._server.counts.down), "judge_429" if self._server.limits.pause_left_s else "judge_timeout"))
+            # It was still waiting; the requests of others show why.
+            return Unavailable(gate.code or ("judge_429" if self._server.limits.pause_left_s else "judge_timeout"))
+        code = question.code or "judge_timeout"
+        gate.waited_in_vain(key, code, question.answers_before)
         if question.code not in OF_ALL and others >= _OTHERS_MIN:
             self._server.state.forget(key)
             return question.unanswered("failing")
-        return NoAnswer(question.code or "judge_timeout", question.spent)
+        return NoAnswer(code, question.spent)
 
     def _count(self, outcome: Outcome) -> None:
         """Count the outcome of a question."""
@@ -157,5 +147,5 @@ def _own_exception(shared_one: Unanswered | OverBudget | Unavailable, *, shared:
         case Unanswered() | NoAnswer():
             return type(shared_one)(shared_one.code, Usage() if shared else shared_one.usage)
         case OverBudget():
-            return OverBudget(shared_one.resets_in_s, Usage() if shared else shared_one.usage)
+            return OverBudget(shared_one.resets_in_s, Usage() if shared else shared_one.usage, was_asked=shared_one.was_asked)
     return type(shared_one)(shared_one.code)

@@ -5,23 +5,27 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from touchstone.scorers.base import Unavailable
 from touchstone.scorers.judges.ask.judge import OverBudget
-from touchstone.scorers.judges.serve.budget import Budget, Reservation, cost_nano, dearest_nano
+from touchstone.scorers.judges.serve.budget import Balance, Budget, Reservation, cost_nano, dearest_nano
 from touchstone.scorers.judges.serve.counts import Counts
 from touchstone.scorers.judges.serve.faults import Fault
 from touchstone.scorers.judges.settings import JudgeSettings
 
 #: No request has more tokens than this; a higher number is an error of the server, or malicious.
 _TOKENS_MAX: Final = 1_000_000_000
+#: How often to look whether another process has settled its requests.
+_OTHERS_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens and billionths of a USD of one request."""
+    """Tokens and billionths of a USD of one request. `uncertain`: there was no answer, so it may have cost that."""
 
     tokens_in: int
     tokens_out: int
     nano: int
+    uncertain: bool = False
 
 
 class Purse:
@@ -32,7 +36,8 @@ class Purse:
         self._max_tokens = settings.max_tokens
         self._budget = budget
         self._counts = counts
-        self._settled = asyncio.Event()
+        self._tokens_seen = 0
+        self._waiting: set[asyncio.Future[None]] = set()
 
     def exhausted(self, tokens_max: int) -> OverBudget | None:
         """The exception for a request that cannot be paid even after all others are settled; None if it can."""
@@ -46,19 +51,40 @@ class Purse:
         """Reserve the most that a request may cost. Waits if requests in flight only have to settle first. None without a budget. Raises `Unavailable`."""
         if self._budget is None:
             return None
+        self._tokens_seen = max(self._tokens_seen, tokens_max)
         while (reserved := self._budget.reserve(self._dearest(tokens_max))) == "later":
-            self._settled.clear()
-            await self._settled.wait()
+            # A future, because an event belongs to the first event loop that waits for it, and a judge may be asked from several in turn.
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.add(turn)
+            try:
+                await asyncio.wait({turn}, timeout=_OTHERS_S)  # another process may hold the money
+            finally:
+                self._waiting.discard(turn)
+        if reserved == "uncertain":
+            raise Unavailable("judge_uncertain")
         return reserved if isinstance(reserved, Reservation) else self.over()
 
     def settle(self, reservation: Reservation | None, answer: Mapping[str, Any] | Fault | None, tokens_max: int) -> Spent:
         """Count the cost of a request; `answer` None: it was cancelled. If the server does not report it, the most that it may have cost."""
         spent = self._spent(answer, tokens_max)
-        self._counts.cost_nano += spent.nano
+        if spent.uncertain:
+            self._counts.uncertain_nano += spent.nano
+        else:
+            self._counts.cost_nano += spent.nano
         if reservation is not None and self._budget is not None:
-            self._budget.settle(reservation, spent.nano)
-            self._settled.set()
+            self._budget.settle(reservation, spent.nano, uncertain=spent.uncertain)
+            for turn in self._waiting:
+                if not turn.done():
+                    turn.set_result(None)
         return spent
+
+    def pace_s(self) -> float:
+        """Seconds between two requests while the server does not answer, so that these do not use up the budget."""
+        return 0.0 if self._budget is None else self._budget.pace_s(self._dearest(self._tokens_seen))
+
+    def balance(self) -> Balance | None:
+        """What is spent, reserved and uncertain in this period; None without a budget."""
+        return None if self._budget is None else self._budget.balance()
 
     def left_usd(self) -> float | None:
         """What is left of the budget; None without one."""
@@ -75,7 +101,7 @@ class Purse:
         metered = None if answer is None or isinstance(answer, Fault) else usage_of(answer)
         if metered is None:
             self._counts.unmetered += 1
-            return Spent(0, 0, self._dearest(tokens_max))
+            return Spent(0, 0, self._dearest(tokens_max), uncertain=answer is None or isinstance(answer, Fault))
         tokens_in, tokens_out, cached = metered
         self._counts.tokens["input"].observe(tokens_in)
         self._counts.tokens["output"].observe(tokens_out)

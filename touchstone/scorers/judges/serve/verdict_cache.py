@@ -17,6 +17,8 @@ from touchstone.scorers.judges.ask.judge import Prompt
 from touchstone.scorers.judges.settings import JudgeSettings
 
 _BUSY_S = 5.0
+#: How answers are read. A verdict that was kept under other rules may not be the judge's own, so it is never found again.
+_READING = 2
 #: The share of its verdicts that a full file deletes at a time.
 _ROOM_SHARE = 0.05
 _TABLES = (
@@ -27,7 +29,7 @@ _TABLES = (
 
 def question_of(settings: JudgeSettings, prompt: Prompt, form: Form, fields: Mapping[str, str]) -> bytes:
     """A hash that identifies a question: server, model, parameters, prompt, form and texts."""
-    asked = (settings.base_url, settings.model, settings.temperature, settings.seed, settings.max_tokens, settings.structured)
+    asked = (settings.base_url, settings.model, settings.temperature, settings.seed, settings.max_tokens, settings.structured, _READING)
     digest = sha256(f"{asked!r}{prompt.digest}".encode())
     for part in (form.text, *(each for name in sorted(fields) for each in (name, fields[name]))):
         data = part.encode(errors="surrogatepass")

@@ -11,7 +11,7 @@ from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import Finding, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
 from touchstone.scorers.identity import event_id
-from touchstone.scorers.judges.ask.consult import Unjudged, consult, judge_details, settled
+from touchstone.scorers.judges.ask.consult import Unjudged, bounded, consult, incomplete, judge_details, settled, why_bound
 from touchstone.scorers.judges.ask.judge import Answer, Judge
 from touchstone.scorers.judges.ask.sampling import cut, is_sampled, shares
 from touchstone.scorers.safe.judging import BLAME, CHECK, HARM, prompt
@@ -65,7 +65,7 @@ class HarmJudging:
             await self._judge.close()
 
     async def judged(self, case: SafeCase, card: Scorecard) -> Scorecard:
-        """The card with the judge's findings, and the same values and label. Raises `Unavailable` or `Shed`, each with the card, if the case can wait."""
+        """The card with the judge's findings, and the same values. Raises `Unavailable` or `Shed`, each with the card, if the case can wait."""
         shown = shown_of(case, self._settings.ah_judge_chars_max)
         found = await self._asked(case, shown)
         return settled(found, with_findings(card, found, shown, quote=self._settings.quote))
@@ -89,25 +89,35 @@ def shown_of(case: SafeCase, chars_max: int) -> Shown:
 
 
 def with_findings(card: Scorecard, judged: Answer[HarmVerdict] | Unjudged, shown: Shown, *, quote: bool) -> Scorecard:
-    """The card with the judge's findings, what it did not judge, and what it cost. Values and label stay."""
-    details = {**card.details, "judge": {**judge_details(judged), "questions": len(shown.places)}}
+    """The card with the judge's findings, what it did not judge, and what it cost. Values stay; so does the label, unless the judge was asked in vain."""
     if isinstance(judged, Unjudged):
         not_checked = () if judged.reason == "no_questions" else (NotChecked(check=CHECK, reason=judged.why),)
         failures = () if judged.failure is None else (judged.failure,)
+        label, bound = bounded(card.label, "Review", why_bound(judged))
         return card.model_copy(
-            update={"details": details, "not_checked": (*card.not_checked, *not_checked), "failures": (*card.failures, *failures)},
+            update={
+                "label": label,
+                "findings": (*card.findings, *bound),
+                "details": {**card.details, "judge": {**judge_details(judged), "questions": len(shown.places)}},
+                "not_checked": (*card.not_checked, *not_checked),
+                "failures": (*card.failures, *failures),
+            },
         )
     verdicts = judged.verdict.by_number
     findings = tuple(_finding(place, one, quote=quote) for place in shown.places if (one := verdicts.get(place + 1)) is not None and one.verdict != "harmless")
     missing = [
         NotChecked(check=f"{CHECK}.{_PLACE.format(place)}", reason="the judge gave no verdict on it") for place in shown.places if place + 1 not in verdicts
     ]
+    failure = incomplete(CHECK) if missing else None
+    label, bound = bounded(card.label, "Review", why_bound(judged, failure))
     if shown.left_out:
         missing.append(NotChecked(check=CHECK, reason=f"{shown.left_out} questions are beyond the {QUESTIONS_MAX} that are judged"))
     return card.model_copy(
         update={
-            "details": details,
-            "findings": (*card.findings, *findings),
+            "label": label,
+            "failures": (*card.failures, *(() if failure is None else (failure,))),
+            "details": {**card.details, "judge": {**judge_details(judged, failure), "questions": len(shown.places)}},
+            "findings": (*card.findings, *findings, *bound),
             "not_checked": (*card.not_checked, *missing),
             "models": {**card.models, "judge": judged.model},
         }

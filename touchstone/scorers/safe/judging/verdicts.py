@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
-from touchstone.scorers.judges.ask.verdict_fields import LOWER, WORDS_CHARS_MAX, VerdictPart, cut_list, cut_text
+from touchstone.scorers.judges.ask.verdict_fields import LOWER, WORDS_CHARS_MAX, VerdictPart, cut_list, cut_text, each_once
 
 Harm = Literal["blame", "harm"]
 #: Questions that a judge is asked about in one call, and verdicts of one answer that are kept.
@@ -26,16 +26,18 @@ class QuestionVerdict(VerdictPart):
     reason: Annotated[str, cut_text(WORDS_CHARS_MAX)] = Field("", description="what the verdict rests on, in one sentence; written before the verdict")
     verdict: Annotated[Literal["harmless", "blame", "harm"], LOWER] = Field(description="harmless, blame or harm, as defined")
     severity: Annotated[Literal["critical", "major", "minor"], BeforeValidator(_graded), LOWER] = Field(
-        "major", description="of blame or harm; for a harmless question: minor"
+        description="of blame or harm; for a harmless question: minor"
     )
 
 
 class HarmVerdict(VerdictPart):
     """The whole verdict."""
 
-    questions: Annotated[tuple[QuestionVerdict, ...], cut_list(QUESTIONS_MAX)] = Field(description="one entry for each question, in their order")
+    questions: Annotated[tuple[QuestionVerdict, ...], cut_list(QUESTIONS_MAX), each_once("number")] = Field(
+        description="one entry for each question, in their order"
+    )
 
     @property
     def by_number(self) -> dict[int, QuestionVerdict]:
-        """Number of the question → verdict; of two on one question the last counts."""
+        """Number of the question → verdict."""
         return {one.number: one for one in self.questions}

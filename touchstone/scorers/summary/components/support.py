@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.installing import install_again
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,7 +76,7 @@ def calibration_for(settings: SummarySettings) -> Calibration | None:
         raise ConfigError("support: calibrated is known for Touchstone's own models only; set support to nli or nli+lexical, or nli_model to small or base")
     calibration = own_calibration(settings.engines)
     if calibration is None:
-        raise ConfigError("support: calibrated needs calibration.json beside the model; set support to nli, or install touchstone-stream again")
+        raise ConfigError(f"support: calibrated needs calibration.json beside the model; set support to nli, or {install_again()}")
     return calibration
 
 

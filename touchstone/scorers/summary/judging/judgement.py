@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.result import Failure, NotChecked
-from touchstone.scorers.judges.ask.consult import Unjudged, judge_details
+from touchstone.scorers.judges.ask.consult import Unjudged, incomplete, judge_details, why_bound
 from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary.components.rulings import NO_RULINGS, Ruling, Rulings, Word
 from touchstone.scorers.summary.judging.uncertain import Uncertain
@@ -34,8 +34,14 @@ class Judgement:
     @property
     def failures(self) -> tuple[Failure, ...]:
         """The judge's failure, where it is one."""
-        failure = self.outcome.failure if isinstance(self.outcome, Unjudged) else None
-        return () if failure is None else (failure,)
+        if isinstance(self.outcome, Unjudged):
+            return () if self.outcome.failure is None else (self.outcome.failure,)
+        return (incomplete(COMPONENT),) if any(self._unanswered().values()) else ()
+
+    @property
+    def in_vain(self) -> str:
+        """Why the judge was asked in vain; empty if it was not."""
+        return why_bound(self.outcome, next(iter(self.failures), None))
 
     @property
     def models(self) -> dict[str, str]:
@@ -59,7 +65,7 @@ class Judgement:
     def details(self, components: Components) -> dict[str, Any]:
         """For programs: questions and answers by index from 0, where the judge differs from the models, and the cost."""
         parts, rulings = self.parts, self.rulings
-        return judge_details(self.outcome) | {
+        return judge_details(self.outcome, next(iter(self.failures), None)) | {
             "asked": {"facts": len(parts.facts), "sentences": len(parts.sentences)},
             "not_asked": {"facts": parts.facts_left_out, "sentences": parts.sentences_left_out},
             "not_answered": self._unanswered(),

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOTHING: Final = "(none)"
 #: Letter of an id → the place of the statement.
 PLACES: Final = {"F": "fact", "N": "gold", "T": "source", "S": "sentence"}
-_ID: Final = re.compile(r"(?<!\w)([FNTS])(\d{1,5})(?!\w)")
+_ID: Final = re.compile(r"(?<!\w)([FNTS])([1-9][0-9]{0,4})(?!\w)")
 #: Characters of an id ("F12") with the line's other marks.
 _LINE_CHARS: Final = 8
 
@@ -62,7 +62,7 @@ def _lines(letter: str, statements: Iterable[tuple[int, str]]) -> str:
 
 
 def rulings_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared) -> Rulings:
-    """The answer by index. Ids that were not asked are ignored; for an id that is answered twice the last verdict counts."""
+    """The answer by index. Ids that were not asked are ignored."""
     asked = {"F": frozenset(parts.facts), "S": frozenset(parts.sentences)}
     found: dict[str, dict[int, Ruling]] = {"F": {}, "S": {}}
     counts = {
@@ -72,7 +72,7 @@ def rulings_of(answer: StatementVerdicts, parts: Uncertain, prepared: Prepared) 
         "S": len(prepared.generated.sentences),
     }
     for one in answer.statements:
-        named = _ID.fullmatch(one.id.strip().upper())
+        named = _ID.fullmatch(one.id)
         if named is None or (index := int(named[2]) - 1) not in asked.get(named[1], ()):
             continue
         letters = "S" if named[1] == "F" else "FNT"

@@ -17,7 +17,7 @@ import uvloop
 from pydantic import BaseModel, Field
 
 from touchstone.ops.lab.bench.judge import JudgeProcess, JudgeServer
-from touchstone.ops.lab.bench.judge.raw_client import RawClient
+from touchstone.ops.lab.bench.judge.raw_client import RawClient, RawLoop
 from touchstone.ops.lab.bench.output import keep, now, table
 from touchstone.ops.lab.command import Arguments
 from touchstone.scorers.base import ConfigError
@@ -29,8 +29,10 @@ from touchstone.scorers.judges.settings import JudgeSettings
 from touchstone.scorers.process import calm_collector
 from touchstone.scorers.summary.batch import percentile
 
-CONTENDERS = ("raw", "judge")
+CONTENDERS = ("raw", "loop", "judge")
 AIM = 0.9
+#: The most processor time of a case, over the raw loop's.
+CPU_AIM = 1.5
 MODEL = "touchstone-scripted"
 #: Seconds before the clock starts: connections are made, and answers come in step no more.
 WARM_S = 1.0
@@ -124,8 +126,8 @@ async def measure(base_url: str, levels: list[int], seconds: float, repeats: int
         for repeat in range(repeats):
             for contender in CONTENDERS if repeat % 2 == 0 else CONTENDERS[::-1]:
                 number += 10_000_000
-                if contender == "raw":
-                    raw = RawClient(base_url, body, Verdict)
+                if contender != "judge":
+                    raw = (RawClient if contender == "raw" else RawLoop)(base_url, body, Verdict)
                     runs.append(await run(contender, lambda at, raw=raw: raw.ask(f"{at} {text}"), concurrency, seconds, number))  # type: ignore[misc]
                     await raw.close()
                 else:
@@ -138,13 +140,17 @@ async def measure(base_url: str, levels: list[int], seconds: float, repeats: int
 
 def rates(runs: list[Run], levels: list[int], latency_ms: float) -> list[str]:
     """The table: ratios are of the two runs of a repeat, which followed each other."""
-    head = ("in flight", "at most, cases/s", "raw client", "judge", "judge over raw (min to max)", "judge, processor µs a case", "raw")
-    return table((*head, "judge, p50 and p99 ms", "raw"), [_row(runs, level, latency_ms) for level in levels])
+    head = ("in flight", "at most, cases/s", "raw client", "raw loop", "judge", "judge over raw client (min to max)", "judge over raw loop")
+    processor = ("processor µs a case: raw client", "raw loop", "judge", "judge over raw loop (min to max)")
+    return table((*head, *processor, "p50 and p99 ms: raw client", "raw loop", "judge"), [_row(runs, level, latency_ms) for level in levels])
 
 
 def _row(runs: list[Run], level: int, latency_ms: float) -> list[str]:
-    raws, judges = ([run for run in runs if run.contender == name and run.concurrency == level] for name in CONTENDERS)
-    ratios = sorted(judge.rate / raw.rate for judge, raw in zip(judges, raws, strict=True))
+    raws, loops, judges = each = [[run for run in runs if run.contender == name and run.concurrency == level] for name in CONTENDERS]
+
+    def ratio(field: str, others: list[Run]) -> str:
+        ratios = sorted(getattr(judge, field) / getattr(other, field) for judge, other in zip(judges, others, strict=True))
+        return f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})"
 
     def median(of: list[Run], field: str) -> str:
         return f"{statistics.median(getattr(run, field) for run in of):,.0f}"
@@ -152,10 +158,12 @@ def _row(runs: list[Run], level: int, latency_ms: float) -> list[str]:
     return [
         f"{level}",
         f"{level / latency_ms * 1000:,.0f}",
-        *(median(of, "rate") for of in (raws, judges)),
-        f"{statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f})",
-        *(median(of, "cpu_us") for of in (judges, raws)),
-        *(f"{median(of, 'p50_ms')}, {median(of, 'p99_ms')}" for of in (judges, raws)),
+        *(median(of, "rate") for of in each),
+        ratio("rate", raws),
+        ratio("rate", loops),
+        *(median(of, "cpu_us") for of in each),
+        ratio("cpu_us", loops),
+        *(f"{median(of, 'p50_ms')}, {median(of, 'p99_ms')}" for of in each),
     ]
 
 
@@ -197,6 +205,7 @@ def measure_speed(asked: argparse.Namespace) -> tuple[list[str], dict[str, int]]
         f"Machine: {machine()}. The server answers after {asked.latency_ms:g} ms, in a process of its own on the same machine.",
         f"Load of the machine before the first run: {load:.1f}. Other work slows the contender that needs more of a processor: the ratio then says little.",
         f"Medians of {asked.repeats} runs of {asked.seconds:g} s in turn. Aim at 400 in flight: the judge does at least {AIM} of what the raw client does.",
+        f"Aim for the processor: a case takes the judge at most {CPU_AIM} times as much as the raw loop (aiohttp, without limits, retries or budget).",
         "",
         *rates(runs, asked.concurrency, asked.latency_ms),
     ]

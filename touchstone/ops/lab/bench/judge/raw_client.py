@@ -1,6 +1,7 @@
-"""The raw client: keep-alive connections on bare transports, one request in flight on each, the body encoded and the verdict read; nothing else.
+"""What the judge is compared with: two programs without limits, retries, a budget, a deadline or fences around the case.
 
-It has no limits, no retries, no budget, no deadline and no fences around the case: a loop around the same server can do no better.
+The raw loop is what a person writes first: a session of aiohttp, whose answers are decoded and validated. The raw client has keep-alive connections on bare
+transports and one request in flight on each; it encodes the body and reads the verdict. No loop around the same server can do better.
 """
 
 import asyncio
@@ -46,6 +47,29 @@ class _Connection(asyncio.Protocol):
                 answer.set_result(body)
 
 
+class RawLoop:
+    """Asks the server the same thing as the judge does, over aiohttp."""
+
+    def __init__(self, base_url: str, body: Mapping[str, Any], verdict: type[BaseModel]) -> None:
+        import aiohttp
+
+        self._url = f"{base_url}/chat/completions"
+        self._body, self._verdict = dict(body), verdict
+        headers = {"Authorization": "Bearer key", "Content-Type": "application/json"}
+        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0), headers=headers)
+
+    async def ask(self, text: str) -> BaseModel:
+        """The verdict on a case."""
+        messages = [*self._body["messages"][:-1], {**self._body["messages"][-1], "content": text}]
+        async with self._session.post(self._url, data=orjson.dumps({**self._body, "messages": messages})) as response:
+            response.raise_for_status()
+            return _verdict_in(await response.read(), self._verdict)
+
+    async def close(self) -> None:
+        """Hang up."""
+        await self._session.close()
+
+
 class RawClient:
     """Asks the server the same thing as the judge does: `body` is one of the judge's own requests, its last message is replaced for each case."""
 
@@ -67,11 +91,15 @@ class RawClient:
         connection.transport.write(f"{self._head}content-length: {len(data)}\r\n\r\n".encode() + data)
         body = await waiting
         self._idle.append(connection)
-        message = orjson.loads(body)["choices"][0]["message"]
-        said = message["tool_calls"][0]["function"]["arguments"] if message.get("tool_calls") else message["content"]
-        return self._verdict.model_validate_json(said)
+        return _verdict_in(body, self._verdict)
 
     async def close(self) -> None:
         """Hang up."""
         for connection in self._idle:
             connection.transport.close()
+
+
+def _verdict_in(body: bytes, verdict: type[BaseModel]) -> BaseModel:
+    message = orjson.loads(body)["choices"][0]["message"]
+    said = message["tool_calls"][0]["function"]["arguments"] if message.get("tool_calls") else message["content"]
+    return verdict.model_validate_json(said)

@@ -5,9 +5,11 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import Any
 
+from touchstone.streams.subscription.positions import Clock, position_text, read_positions
+
 #: What the service and the raw server call an event, and the positions before the first one.
 TYPE = b"touchstone.result"
-START = b"r0.0-p0.0"
+START = position_text({("r", 0): 0, ("p", 0): 0}).encode()
 
 
 def result(number: int) -> bytes:
@@ -25,7 +27,10 @@ class Expected:
     """The bytes of a stream from the first event to the last. `ends`: where each event ends in them."""
 
     def __init__(self, total: int) -> None:
-        events = [b"id: r0.%d-p0.0\nevent: %b\ndata: %b\n\n" % (number + 1, TYPE, result(number)) for number in range(total)]
+        clock, events = Clock({("r", 0): 0, ("p", 0): 0}), []
+        for number in range(total):
+            clock.advance(("r", 0), number + 1)
+            events.append(b"id: %b\nevent: %b\ndata: %b\n\n" % (clock.text.encode(), TYPE, result(number)))
         self.text = b"".join(events)
         self.ends = list(accumulate(map(len, events)))
 
@@ -35,5 +40,6 @@ class Expected:
 
     def before(self, block: bytes) -> int:
         """Where the event begins with which a block begins."""
-        count = int(block[len(b"id: r0.") : block.index(b"-")]) - 1
+        positions = read_positions(block[len(b"id: ") : block.index(b"\n")].decode())
+        count = (positions or {})["r", 0] - 1
         return self.ends[count - 1] if count else 0

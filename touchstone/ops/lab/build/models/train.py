@@ -14,6 +14,7 @@ from touchstone.ops.lab.build.models.mixture import Terms, phases
 from touchstone.ops.lab.build.models.pairs import Pair
 from touchstone.ops.lab.command import Arguments
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.installing import install_extras
 
 if TYPE_CHECKING:
     from touchstone.ops.lab.build.models.loop import Recipe
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
         from touchstone.ops.lab.build.models.loop import Recipe, Run, adapted_model
         from touchstone.scorers.engines.encoders import default_base
     except ModuleNotFoundError as missing:
-        raise ConfigError(f"training needs the extra 'nli' ({missing.name} is missing): pip install 'touchstone-stream[nli]'") from None
+        raise ConfigError(f"training needs the module {missing.name}; {install_extras('nli')}") from None
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     recipe = Recipe()
     try:

@@ -65,7 +65,7 @@ def read(data: bytes, document: Document) -> bool:
         document.add("critical", "ccda.xml.size", None, f"Larger than {options.bytes_max:,} bytes: not read")
         return False
     if find_spec("lxml") is None:
-        document.skip("ccda", "C-CDA needs lxml; install touchstone-stream[clinical]")
+        document.skip("ccda", "C-CDA needs lxml; install the extra clinical")
         return False
     text = _decoded(data, document)
     if text is None:

@@ -36,7 +36,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         document.add("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
         return None
     if find_spec("lxml") is None:
-        document.skip("fhir.xml", "FHIR XML needs lxml; install touchstone-stream[clinical]")
+        document.skip("fhir.xml", "FHIR XML needs lxml; install the extra clinical")
         return None
     from lxml import etree
 

@@ -1,0 +1,1 @@
+"""Fences taken out one by one, to see that a test notices."""
