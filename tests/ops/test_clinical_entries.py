@@ -21,7 +21,8 @@ from touchstone.scorers.reporting import LayoutOptions
 
 _TRACE = text(trace(fhir=BAD_FHIR, hl7v2=BAD_HL7V2)).encode()
 _HEADS = [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"MSH|^~\\&|", b'{"resourceType":"Patient",', b'{"traceId":"x","outputs":', b"[", b"<ClinicalDocument", b"\x0bMSH"]
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
+#: How packed files begin: gzip, Zstandard, and the sixteen kinds of frame that Zstandard skips.
+_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", *(bytes([kind]) + b"\x2a\x4d\x18" for kind in range(0x50, 0x60)))
 _WHOLE = [_TRACE, text(BAD_FHIR).encode(), BAD_HL7V2.encode(), CCDA.encode(), _TRACE + b"\n" + _TRACE]
 
 
@@ -47,6 +48,7 @@ def judged_of(directory: Path, data: bytes, given_settings: ClinicalSettings | N
 
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(head=st.sampled_from(_HEADS), rest=st.binary(max_size=300))
+@example(head=b"[", rest=b"*M\x18")
 @example(head=b'{"traceId":"\\ud800","outputs":{}}', rest=b"")
 @example(head=b'{"traceId":1e999,"outputs":{}}', rest=b"")
 @example(head=b'{"traceId":"x","outputs":{"fhir":{"content":"\\u0000\\ud800"}}}', rest=b"")
