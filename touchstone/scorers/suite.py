@@ -7,10 +7,12 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel
 
 from touchstone.schemas.case import Case
+from touchstone.schemas.reading import CaseReading
 from touchstone.schemas.reports.suite import SuiteEvent
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.base import AsksJudge, Check, ConfigError, Document, Found, NoSettings, Place, Samples, Scorer
 from touchstone.scorers.reporting.concerns import by_concern, view_by_concern
+from touchstone.scorers.reporting.plain_reading import plain_reading
 from touchstone.scorers.reporting.report import RunFacts, SuiteReport, Tally, suite_event, suite_report, suite_verdict, suite_view
 from touchstone.scorers.reporting.verdict import Gate, Verdict
 from touchstone.scorers.reporting.view import CaseView, Column, Group, LayoutOptions, Table, View
@@ -62,7 +64,8 @@ class Suite:
     `by_file`: its report has an entry per file, so that a repeated case counts again; else each event counts once.
 
     **How it is reported.** `columns`: the values of one-line listings and of the table of cases; `call(event_id, case_id)`: the name of a case in them.
-    `tables(report)`: the suite's own tables, shown before the usual ones.
+    `tables(report)`: the suite's own tables, shown before the usual ones. `reading(case, result)`: how a case reads beside its result; the case is None
+    if only the result is at hand. Without it, every suite has a plain reading.
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
     `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: the verdict on it, and its contents for display.
     `event_model`: a pydantic model of what report events carry of a batch; its `summary` names counts (see `suite_event`).
@@ -96,6 +99,7 @@ class Suite:
     by_file: bool = False
     columns: tuple[Column, ...] = ()
     tables: Callable[[SuiteReport], Iterable[Table]] | None = None
+    reading: Callable[[Any, ScoreResult], CaseReading] | None = None
     metrics: tuple[str, ...] = ()
     value_max: float = 1.0
     call: Callable[[str, str | None], str] = _call
@@ -152,6 +156,12 @@ class Suite:
     def case_name(self, result: ScoreResult) -> str:
         """The name of a case for people."""
         return self.call(result.event_id, result.case_id)
+
+    def reading_of(self, case: Case | None, result: ScoreResult) -> CaseReading:
+        """How a case reads beside its result; `case` is None if only the result is at hand."""
+        if self.reading is not None:
+            return self.reading(case, result)
+        return plain_reading(case, result, self.case_name(result), self.value_max)
 
     def over_concerns(self) -> Self:
         """The suite with a report that may hold several concerns, for one whose own report may not: every case, and a row for each concern."""

@@ -1,0 +1,112 @@
+"""Immutable objects over obstore: created once, optionally encrypted, listed in pages."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+import obstore
+from obstore.exceptions import AlreadyExistsError, BaseError
+from obstore.store import from_url
+
+from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
+from touchstone.scorers.base import ConfigError
+
+SCHEMES = ("file", "s3", "gs", "az", "memory")
+#: Objects listed at a time.
+PAGE = 1_000
+Put = Literal["created", "same", "other"]
+
+
+class ArchiveAway(Exception):
+    """The store of objects does not answer, or refuses. `code`: the kind of error, without the address and without text of a case."""
+
+    def __init__(self, code: str) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+class Missing(Exception):
+    """There is no such object."""
+
+
+class TooLarge(Exception):
+    """An object is larger than the caller allows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An object in a listing. `size`: bytes as stored."""
+
+    path: str
+    size: int
+    at: datetime
+
+
+class Objects:
+    """The objects of an archive. All methods block: call them in a thread. Safe to use from several threads."""
+
+    def __init__(self, store: Any, cipher: Cipher | None = None) -> None:
+        self._store = store
+        self._cipher = cipher
+
+    @classmethod
+    def open(cls, url: str, cipher: Cipher | None = None) -> "Objects":
+        """Open by URL: `file:///folder`, `s3://bucket/prefix`, `gs://…`, `az://…`. Raises `ConfigError`."""
+        scheme = urlsplit(url).scheme
+        if scheme not in SCHEMES:
+            raise ConfigError(f"archive.url: begins with {', '.join(f'{one}://' for one in SCHEMES[:-1])}")
+        options: dict[str, Any] = {"mkdir": True} if scheme == "file" else {}
+        try:
+            return cls(from_url(url, **options), cipher)
+        except (BaseError, ValueError, OSError) as error:
+            raise ConfigError(f"archive.url: cannot be opened ({type(error).__name__}); check scheme, bucket and credentials") from None
+
+    def put(self, path: str, data: bytes) -> Put:
+        """Create an object; tells whether it was there before with the same content, or with other content, which stays."""
+        stored = data if self._cipher is None else self._cipher.encrypt(data, path)
+        try:
+            obstore.put(self._store, path, stored, mode="create")
+        except AlreadyExistsError:
+            return "same" if self.get(path) == data else "other"
+        except (BaseError, OSError) as error:
+            raise ArchiveAway(type(error).__name__) from None
+        return "created"
+
+    def get(self, path: str, bytes_max: int | None = None) -> bytes:
+        """An object's content. Raises `Missing`, `TooLarge`, `Undecipherable`, `ArchiveAway`."""
+        try:
+            found = obstore.get(self._store, path)
+            if bytes_max is not None and found.meta["size"] > bytes_max:
+                raise TooLarge
+            stored = bytes(found.bytes())
+        except FileNotFoundError:
+            raise Missing from None
+        except (BaseError, OSError) as error:
+            raise ArchiveAway(type(error).__name__) from None
+        if self._cipher is not None:
+            return self._cipher.decrypt(stored, path)
+        if Cipher.is_encrypted(stored):
+            raise Undecipherable("no key is set")
+        return stored
+
+    def delete(self, path: str) -> bool:
+        """Remove an object; False if there was none."""
+        try:
+            obstore.head(self._store, path)
+            obstore.delete(self._store, path)
+        except FileNotFoundError:
+            return False
+        except (BaseError, OSError) as error:
+            raise ArchiveAway(type(error).__name__) from None
+        return True
+
+    def list(self, prefix: str = "", after: str | None = None) -> Iterator[Entry]:
+        """Objects below a folder, in pages, so that memory does not grow with their number. `after`: only paths behind it, where the store sorts them."""
+        try:
+            for page in obstore.list(self._store, prefix or None, offset=after, chunk_size=PAGE):
+                for one in page:
+                    yield Entry(one["path"], one["size"], one["last_modified"])
+        except (BaseError, OSError) as error:
+            raise ArchiveAway(type(error).__name__) from None
