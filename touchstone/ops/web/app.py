@@ -19,7 +19,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from touchstone.ops.web.access import Access, Grant
 from touchstone.ops.web.documents import METRICS, Documents
 from touchstone.ops.web.guard import Guard
-from touchstone.ops.web.page import load_page
+from touchstone.ops.web.page import PAGES, load_page
 from touchstone.ops.web.query import BadRequest, read_wish
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.streams import CLOSE_TOKEN, HELLO_S, EventStream, counted, run_socket
@@ -68,7 +68,7 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
         return Response(status_code=204)
 
     routes = [
-        Route("/", front),
+        *(Route(path.replace("{id}", "{id:whole}"), front) for path in PAGES),
         Route("/favicon.ico", nothing),
         Route("/healthz", healthz),
         Route("/readyz", readyz),

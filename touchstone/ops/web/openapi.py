@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from touchstone.ops.web import response_models
+from touchstone.ops.web.page import PAGES
 from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX
 from touchstone.schemas.settings.house import TopicSettings
 from touchstone.streams.subscription.events import NAME_CHARS_MAX
@@ -78,7 +79,7 @@ ADDRESSES = (
     Address("/asyncapi.json", "The events on Kafka as AsyncAPI.", "application/json", refusals=(404,)),
     Address("/healthz", "Responds while the process runs.", "text/plain", needs_token=False),
     Address("/readyz", "Responds while events arrive; 503 with the reason if not.", "text/plain", needs_token=False, refusals=(503,)),
-    Address("/", "The Mission Control page.", "text/html", needs_token=False),
+    *(Address(path, "The page; its script shows the view of the address.", "text/html", needs_token=False) for path in PAGES),
 )
 
 

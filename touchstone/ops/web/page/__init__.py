@@ -8,7 +8,26 @@ FOLDER = Path(__file__).parent
 INDEX = FOLDER / "index.html"
 STYLES = ("page.css",)
 #: In the order of their dependencies.
-SCRIPTS = ("dom.js", "service.js", "charts.js", "suites.js", "cases.js", "panel.js", "keys.js", "main.js")
+SCRIPTS = (
+    "dom.js",
+    "service.js",
+    "router.js",
+    "charts.js",
+    "suites.js",
+    "feed.js",
+    "panel.js",
+    "reading.js",
+    "cases_list.js",
+    "case_view.js",
+    "review.js",
+    "errors.js",
+    "runs.js",
+    "compare.js",
+    "keys.js",
+    "main.js",
+)
+#: Every address of the page; the script in it shows the view.
+PAGES = ("/", "/cases", "/cases/{id}", "/review", "/review/{id}", "/errors", "/runs", "/compare")
 
 
 def load_page() -> tuple[str, str]:

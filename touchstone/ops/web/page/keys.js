@@ -35,35 +35,49 @@ function setWall(wall) {
   $("wall").setAttribute("aria-pressed", String(wall));
 }
 
-const KEYS = {
-  j: () => step(1),
-  k: () => step(-1),
-  p: () => setPaused(!state.paused),
-  "/": () => { $("filter").focus(); $("filter").select(); },
-  w: () => setWall(!document.body.classList.contains("walled")),
-  "?": () => $("keys").showModal(),
-};
+const OVERVIEW_KEYS = [
+  ["j", "next case", () => step(1)],
+  ["k", "previous case", () => step(-1)],
+  ["p", "pause or resume the live list", () => setPaused(!state.paused)],
+  ["/", "filter the live list", () => { $("filter").focus(); $("filter").select(); }],
+  ["w", "large figures, for a wall", () => setWall(!document.body.classList.contains("walled"))],
+];
+// "g" and then one of these.
+const PLACES = {o: ["/", "overview"], c: ["/cases", "cases"], v: ["/review", "review"], e: ["/errors", "errors"], r: ["/runs", "runs"]};
+const PREFIX_MS = 1500;
+let prefixAt = 0;
+
+function showKeys() {
+  const rows = [
+    ...(router.route?.keys ?? []).map(([key, word]) => [[key], word]),
+    [["Enter"], "open what has the focus"], [["Esc"], "close, or leave a field"],
+    ...Object.entries(PLACES).map(([key, [, word]]) => [["g", key], `go to ${word}`]), [["?"], "this list"],
+  ];
+  $("keys-list").replaceChildren(...rows.map(([keys, word]) => h("div", {}, h("dt", {}, keys.map((key) => [h("kbd", {}, key), " "]).flat()), h("dd", {}, word))));
+  $("keys").showModal();
+}
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.body.classList.contains("locked")) return;
-  if (event.target.closest?.("input, select, textarea")) {
-    if (event.key === "Escape" && event.target === $("filter")) {
-      event.preventDefault();
-      if ($("filter").value) setFilter("");
-      else $("filter").blur();
-    }
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.body.classList.contains("locked")) return;
+  if (event.target.closest?.("input, select, textarea, [contenteditable]")) {
+    if (event.key !== "Escape") return;
+    if (event.target === $("filter") && $("filter").value) setFilter("");
+    else event.target.blur();
+    event.preventDefault();
     return;
   }
   if ($("keys").open || (panel.open && !"jk".includes(event.key))) return;
   if (event.key === "Escape" && state.terms.length && !panel.open) setFilter("");
-  const act = Object.hasOwn(KEYS, event.key) ? KEYS[event.key] : undefined;
+  const place = Date.now() - prefixAt < PREFIX_MS && Object.hasOwn(PLACES, event.key) ? PLACES[event.key][0] : null;
+  prefixAt = event.key === "g" ? Date.now() : 0;
+  const act = place ? () => go(place) : event.key === "?" ? showKeys : router.route?.keys?.find(([key]) => key === event.key)?.[2];
   if (act === undefined) return;
   event.preventDefault();
-  act();
+  act(event);
 });
 
 $("pause").addEventListener("click", () => setPaused(!state.paused));
 $("wall").addEventListener("click", () => setWall(!document.body.classList.contains("walled")));
-$("keys-open").addEventListener("click", () => $("keys").showModal());
+$("keys-open").addEventListener("click", showKeys);
 $("keys-close").addEventListener("click", () => $("keys").close());
 $("filter").addEventListener("input", () => setFilter($("filter").value));

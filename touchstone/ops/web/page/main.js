@@ -37,7 +37,7 @@ function drawState() {
   else if (kafkaAway) notice = `The service cannot reach Kafka${kafkaAway === "yes" ? "" : ` (${kafkaAway})`}. It continues by itself, and no event will be missed.`;
   $("notice").hidden = !notice;
   setText($("notice"), notice);
-  document.title = `${state.connection === "live" && !kafkaAway ? "" : "⚠ "}Mission Control · Touchstone`;
+  nameAddress();
 }
 
 function announce(text) {
@@ -150,6 +150,7 @@ $("minutes").addEventListener("change", () => {
 setInterval(drawFeed, DRAW_MS);
 setInterval(drawState, 1000);
 document.addEventListener("visibilitychange", () => { due.figures = true; });
+routes.push({name: "overview", match: /^\/$/, title: () => "Overview", show: () => showHash(), hide: () => { if (panel.open) panel.close(); }, keys: OVERVIEW_KEYS});
+showAddress();
 drawState();
 keepFresh();
-showHash();

@@ -42,23 +42,37 @@ $("token").addEventListener("submit", (event) => {
 });
 
 /** The response of the service. A token goes into a header, never into a URL. If one is needed, this waits for it. */
-async function ask(path, headers = {}, signal = undefined) {
+async function ask(path, headers = {}, signal = undefined, options = {}) {
   for (;;) {
     const token = session.token;
     const sent = token === null ? headers : {...headers, Authorization: `Bearer ${token}`};
-    const answer = await fetch(path, {headers: sent, signal, cache: "no-store", credentials: "omit"});
+    const answer = await fetch(path, {...options, headers: sent, signal, cache: "no-store", credentials: "omit"});
     if (answer.status !== 401) return answer;
     answer.body?.cancel();
     if (token === session.token) await askToken(token !== null);
   }
 }
 
-/** A JSON response; null for 404. Throws for every other error. */
-async function askJson(path) {
-  const answer = await ask(path, {}, AbortSignal.timeout(60_000));
+/**
+ * A response of any status as {status, ok, data, etag}; `data` is null if it has no JSON.
+ * `options`: method, body (an object, sent as JSON), headers, signal. Throws only if the service cannot be reached.
+ */
+async function askWhole(path, {method = "GET", body = undefined, headers = {}, signal = undefined} = {}) {
+  const limit = AbortSignal.timeout(60_000);
+  const sent = body === undefined ? headers : {"Content-Type": "application/json", ...headers};
+  const options = body === undefined ? {method} : {method, body: JSON.stringify(body)};
+  const answer = await ask(path, sent, signal ? AbortSignal.any([signal, limit]) : limit, options);
+  let data = null;
+  try { data = await answer.json(); } catch (error) { if (error.name === "AbortError" || error.name === "TimeoutError") throw error; }
+  return {status: answer.status, ok: answer.ok, data, etag: answer.headers.get("etag")};
+}
+
+/** A JSON response; null for 404. For every other error it throws an Error with the service's line, `status` and `data`. Options as for askWhole. */
+async function askJson(path, options = {}) {
+  const answer = await askWhole(path, options);
   if (answer.status === 404) return null;
-  if (!answer.ok) throw new Error(`status ${answer.status}`);
-  return answer.json();
+  if (!answer.ok) throw Object.assign(new Error(answer.data?.error ?? `The service answers with status ${answer.status}.`), {status: answer.status, data: answer.data});
+  return answer.data;
 }
 
 /** The blocks of a stream of Server-Sent Events, as {event, data, id, comment}. Ends with the stream. */

@@ -1,0 +1,1 @@
+// Draws the reading of a case: sections of text, marks in them, findings beside them.
