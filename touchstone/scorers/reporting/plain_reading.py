@@ -1,6 +1,7 @@
 """The reading of a case whose suite brings none of its own: its values, its findings, and the case as it is."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from touchstone.schemas.case import Case
@@ -18,15 +19,20 @@ def value_bars(result: ScoreResult, value_max: float = 1.0) -> BarsSection:
 
 def finding_checks(result: ScoreResult) -> ChecksSection:
     """The findings as a list, then what failed and what was not checked. A finding's message may quote where the suite is set to, so it counts as text."""
-    items = [
-        Item(id=f"finding-{place}", state=STATES[one.severity], label=one.path, text=one.message, finding=place, code=one.code)
-        for place, one in enumerate(result.findings)
-    ]
+    return other_checks(result, range(len(result.findings)), "Findings")
+
+
+def other_checks(result: ScoreResult, findings: Iterable[int], title: str) -> ChecksSection:
+    """The same with some of the findings, for a suite that shows the others in a section of its own. `findings`: their indices."""
+    items = []
+    for place in findings:
+        one = result.findings[place]
+        items.append(Item(id=f"finding-{place}", state=STATES[one.severity], label=one.path, text=one.message, finding=place, code=one.code))
     items += [
         Item(id=f"failure-{place}", state="unsure", label=one.component, code=one.code, note=f"failed: {one.kind}") for place, one in enumerate(result.failures)
     ]
     items += [Item(id=f"unchecked-{place}", state="note", label=one.check, note=f"not checked: {one.reason}") for place, one in enumerate(result.not_checked)]
-    return ChecksSection(id="findings", title="Findings", items=tuple(items))
+    return ChecksSection(id="findings", title=title, items=tuple(items))
 
 
 def plain_reading(case: Case | None, result: ScoreResult, name: str, value_max: float = 1.0) -> CaseReading:

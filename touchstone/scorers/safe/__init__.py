@@ -10,6 +10,7 @@ from touchstone.scorers.base import AsksJudge, Lacking, Place, Samples
 from touchstone.scorers.safe import checkup, layout, view
 from touchstone.scorers.safe.fingerprint import fingerprint
 from touchstone.scorers.safe.judging.careful_answer import careful_answer
+from touchstone.scorers.safe.reading import reading
 from touchstone.scorers.safe.scorer import NAME, VERSION, SafeScorer
 from touchstone.scorers.safe.settings import DOCUMENT_NAME, ENV_PREFIX, METRICS, SafeSettings, resolve
 from touchstone.scorers.suite import Suite
@@ -69,6 +70,7 @@ SUITE = Suite(
     ),
     complete=complete,
     columns=view.COLUMNS,
+    reading=reading,
     metrics=(*METRICS, "composite"),
     mixes_concerns=False,
     report=view.report,
