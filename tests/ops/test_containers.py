@@ -131,7 +131,7 @@ def test_the_settings_of_every_service_are_accepted(name: str, tmp_path: Path) -
 def test_the_page_is_published_on_loopback_with_tokens_from_a_file_and_is_watched(tmp_path: Path) -> None:
     service, settings = SERVICES["serve"], settings_of(SERVICES["serve"], tmp_path).serve
     assert (settings.host, settings.port) == ("0.0.0.0", 8321)
-    assert [suites for _, suites in settings.grants()] == [None, {"one", "two"}]
+    assert [suites for _, suites, _scopes in settings.grants()] == [None, {"one", "two"}]
     assert service["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
     assert f"http://127.0.0.1:{settings.port}/healthz" in service["healthcheck"]["test"][-1]
     (source,) = [interpolated(COMPOSE["secrets"][name]["file"], {}) for name in service["secrets"]]

@@ -1,9 +1,12 @@
 import pytest
+from pydantic import SecretStr, ValidationError
 
 from tests.clock import Clock
 from touchstone.ops.web.access import EVERYTHING, Access, Grant
+from touchstone.schemas.settings.house import ServeSettings
 
-TOKENS = (("everything-token-1", None), ("only-one-token-22", frozenset({"one"})))
+RESULTS = frozenset({"results"})
+TOKENS = (("everything-token-1", None, frozenset({"results", "text", "annotate", "admin"})), ("only-one-token-22", frozenset({"one"}), RESULTS))
 
 
 def test_a_token_grants_its_suites() -> None:
@@ -24,7 +27,7 @@ def test_anything_else_grants_nothing(header: str | None) -> None:
 
 def test_the_scraper_s_token_is_no_other_token() -> None:
     access = Access(TOKENS, 30, scraper="s")
-    assert access.by_scraper("Bearer s") == Grant(frozenset())
+    assert access.by_scraper("Bearer s") == Grant(frozenset(), frozenset())
     assert [access.by_scraper(header) for header in (None, "", "Bearer ", "Bearer x", "Bearer é", "Bearer everything-token-1")] == [None] * 6
     assert (access.by_header("Bearer s"), access.by_token("s"), access.ticket("Bearer s")) == (None, None, None)
     assert Access(TOKENS, 30).by_scraper(None) is None
@@ -86,3 +89,24 @@ def test_used_tickets_are_forgotten_when_they_have_expired() -> None:
     clock.now += 60
     access.by_ticket(access.ticket("Bearer everything-token-1"))
     assert len(access._used) == 1
+
+
+def test_a_token_says_what_it_may_do() -> None:
+    settings = ServeSettings(tokens=(SecretStr("all/text+annotate:0123456789abcdef"), SecretStr("one:fedcba9876543210")))
+    access = Access(settings.grants(), 30)
+    reviewer, watcher = (access.by_token(token) for token in ("0123456789abcdef", "fedcba9876543210"))
+    assert reviewer is not None
+    assert [scope for scope in ("results", "text", "annotate", "admin") if reviewer.may(scope)] == ["results", "text", "annotate"]
+    assert watcher == Grant(frozenset({"one"}), RESULTS)
+
+
+def test_a_table_of_a_settings_file_names_scopes() -> None:
+    settings = ServeSettings.model_validate({"tokens": [{"token": "0123456789abcdef", "suites": "all", "scopes": ["text"]}]})
+    assert settings.grants() == (("0123456789abcdef", None, frozenset({"results", "text"})),)
+
+
+@pytest.mark.parametrize("entry", ["all/everything:0123456789abcdef", "all/text annotate:0123456789abcdef", "/text:0123456789abcdef"])
+def test_a_scope_that_does_not_exist_is_refused_without_quoting_the_token(entry: str) -> None:
+    with pytest.raises(ValidationError, match="token 1: ") as refused:
+        ServeSettings(tokens=(SecretStr(entry),))
+    assert "0123456789abcdef" not in str(refused.value)

@@ -316,3 +316,15 @@ async def test_the_contract_of_the_topics_names_the_suites_that_a_token_sees() -
         assert "report-event.one" in messages
         assert "report-event.two" not in messages
         assert "report-event.two" in (await web.get("/asyncapi.json", ALL)).json()["components"]["messages"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [({}, 200), ({"Origin": "https://evil.example"}, 403), ({"Origin": "null"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403),
+     ({"Sec-Fetch-Site": "same-site"}, 403), ({"Sec-Fetch-Site": "same-origin"}, 200), ({"Origin": "https://watch.example.org"}, 200)],
+)  # fmt: skip
+async def test_a_page_of_another_origin_cannot_send_a_form(headers: dict[str, str], status: int) -> None:
+    async with served(cors_origins=("https://watch.example.org",)) as web:
+        assert (await web.client.post("/v1/ticket", headers=headers)).status_code == status
+        own = {"Origin": web.address}
+        assert (await web.client.post("/v1/ticket", headers=own)).status_code == 200

@@ -1,4 +1,4 @@
-"""Who may see which suites: bearer tokens, and one-use tickets for browsers, whose streams cannot send a header."""
+"""Who may see which suites and do what: bearer tokens, and one-use tickets for browsers, whose streams cannot send a header."""
 
 import hashlib
 import hmac
@@ -6,6 +6,8 @@ import secrets
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from touchstone.schemas.settings.house import TOKEN_SCOPES
 
 #: Suites that a client may see; None: all of them.
 Scope = frozenset[str] | None
@@ -16,30 +18,40 @@ USED_MAX = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The suites that a client may see."""
+    """The suites that a client may see, and its scopes: what it may do with their cases."""
 
     scope: Scope
+    scopes: frozenset[str] = frozenset({"results"})
 
     def sees(self, suite: str | None) -> bool:
         """True if the client may see events of a suite."""
         return self.scope is None or suite in self.scope
 
+    def may(self, scope: str) -> bool:
+        """True if the client has a scope."""
+        return scope in self.scopes
 
-EVERYTHING = Grant(None)
-NOTHING = Grant(frozenset())
+
+EVERYTHING = Grant(None, TOKEN_SCOPES)
+NOTHING = Grant(frozenset(), frozenset())
 
 
 class Access:
-    """Checks tokens and tickets. `tokens`: pairs of token and suites; without any, every client sees everything.
+    """Checks tokens and tickets. `tokens`: (token, suites, scopes); without any, every client sees everything and may do everything.
 
     Tickets are signed with a key made from the tokens, so every instance with the same settings accepts a ticket, each of them once.
     `scraper`: a token for the metrics alone, the same as for the pages of other processes.
     """
 
     def __init__(
-        self, tokens: Sequence[tuple[str, frozenset[str] | None]], ticket_s: float, clock: Callable[[], float] = time.time, *, scraper: str | None = None
+        self,
+        tokens: Sequence[tuple[str, frozenset[str] | None, frozenset[str]]],
+        ticket_s: float,
+        clock: Callable[[], float] = time.time,
+        *,
+        scraper: str | None = None,
     ) -> None:
-        self._tokens = [(token.encode(), Grant(scope)) for token, scope in tokens]
+        self._tokens = [(token.encode(), Grant(scope, scopes)) for token, scope, scopes in tokens]
         self._ticket_s = ticket_s
         self._clock = clock
         self._scraper = None if scraper is None else f"Bearer {scraper}".encode()

@@ -16,6 +16,8 @@ from touchstone.streams.telemetry.serve_counts import ServeCounts
 log = structlog.get_logger("touchstone.serve")
 
 URL_CHARS_MAX = 8_192
+#: Methods that change nothing. Any page may send them; only those of `serve.cors_origins` can read the response.
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Guard:
@@ -73,8 +75,14 @@ class Guard:
         host = headers.get("host", "")
         if not is_own(host, self._names):
             return "host", 403, "not a name of this service; add it to serve.allowed_hosts"
-        # Browsers let any page open a WebSocket to any server, so the origin is checked here.
-        origin = headers.get("origin")
-        if scope["type"] == "websocket" and origin is not None and origin not in self._origins and origin.partition("://")[2] != host:
+        # Browsers let any page open a WebSocket to any server, and send it a form, so the origin is checked here.
+        if (scope["type"] == "websocket" or scope["method"] not in READING) and self._is_foreign(headers, host):
             return "origin", 403, "not a page of this service; add its origin to serve.cors_origins"
         return None
+
+    def _is_foreign(self, headers: Headers, host: str) -> bool:
+        """True if a browser sends a request for a page of another origin. Programs send neither header."""
+        origin = headers.get("origin")
+        if origin is None:
+            return headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}
+        return origin not in self._origins and origin.partition("://")[2] != host

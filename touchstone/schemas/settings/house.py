@@ -14,6 +14,8 @@ Port = Annotated[int, Field(ge=0, le=65_535)]
 TopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")]
 #: What topics are there for, inputs first; each is a field of `TopicSettings` that holds its name.
 TOPIC_ROLES = ("generations", "traces", "judge", "conformance", "results", "reports", "dead")
+#: What a token of the live service may allow: to see results, to see texts of cases, to write traces, annotations and feedback, to remove cases.
+TOKEN_SCOPES = frozenset({"results", "text", "annotate", "admin"})
 #: Addresses that only this machine can reach.
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -206,7 +208,9 @@ class ServeSettings(Section):
     host: str = Field("127.0.0.1", description="any other address than loopback needs serve.tokens")
     port: Port = Field(8321, description="0: a free port, printed at start")
     tokens: tuple[SecretStr, ...] = Field(
-        (), description="who may read what, each `all:TOKEN` or `suite+suite:TOKEN`; in a file also as tables with `token` and `suites`"
+        (),
+        description="who may do what, each `all:TOKEN`, `suite+suite:TOKEN` or `all/text+annotate:TOKEN`; "
+        "in a file also as tables with `token`, `suites` and perhaps `scopes`",
     )
     allowed_hosts: tuple[str, ...] = Field((), description="names that requests may be addressed to; without them loopback takes its own names, others any")
     cors_origins: tuple[str, ...] = Field((), description="origins of other pages that may read, such as https://watch.example.org")
@@ -235,10 +239,12 @@ class ServeSettings(Section):
     def _tokens_can_be_sent(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
         """Refuse a token that a header cannot carry, or that can be guessed."""
         for place, secret in enumerate(value, 1):
-            if not re.fullmatch(r"[A-Za-z0-9_.-]+(\+[A-Za-z0-9_.-]+)*:[!-~]{16,256}", secret.get_secret_value()):
+            if not re.fullmatch(r"[A-Za-z0-9_.-]+(\+[A-Za-z0-9_.-]+)*(/[a-z+]*)?:[!-~]{16,256}", secret.get_secret_value()):
                 raise ValueError(
                     f"token {place}: write all:TOKEN or suite+suite:TOKEN, several separated by commas, each token of 16 to 256 ASCII characters without blanks"
                 )
+            if not _scopes_of(secret.get_secret_value().partition(":")[0]) <= TOKEN_SCOPES:
+                raise ValueError(f"token {place}: scopes are {', '.join(sorted(TOKEN_SCOPES))}; write suites/scope+scope:TOKEN")
         tokens = [secret.get_secret_value().partition(":")[2] for secret in value]
         if len(set(tokens)) < len(tokens):
             raise ValueError("two entries have the same token; give each its own")
@@ -256,19 +262,29 @@ class ServeSettings(Section):
         """Whether only this machine can connect."""
         return self.host in LOOPBACK
 
-    def grants(self) -> tuple[tuple[str, frozenset[str] | None], ...]:
-        """(token, suites that it may see) of each entry; None: all of them."""
+    def grants(self) -> tuple[tuple[str, frozenset[str] | None, frozenset[str]], ...]:
+        """(token, suites that it may see, scopes) of each entry; None: all suites."""
         pairs = [secret.get_secret_value().partition(":") for secret in self.tokens]
-        return tuple((token, None if "all" in suites.split("+") else frozenset(suites.split("+"))) for suites, _, token in pairs)
+        found = []
+        for who, _, token in pairs:
+            suites = who.partition("/")[0].split("+")
+            found.append((token, None if "all" in suites else frozenset(suites), _scopes_of(who)))
+        return tuple(found)
+
+
+def _scopes_of(who: str) -> frozenset[str]:
+    """The scopes in the part of an entry before its token: those that it names, and `results`, which every token has."""
+    return frozenset(scope for scope in who.partition("/")[2].split("+") if scope) | {"results"}
 
 
 def _token_of_table(place: int, table: Mapping[str, Any]) -> SecretStr:
-    """One entry of `serve.tokens` given as a table: `token`, and `suites` (a list of names, or "all")."""
-    suites, token = table.get("suites"), table.get("token")
-    names = [suites] if isinstance(suites, str) else suites
-    if table.keys() != {"token", "suites"} or not isinstance(token, str) or not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f'token {place}: a table has `token` and `suites`, a list of names or "all"')
-    return SecretStr(f"{'+'.join(names)}:{token}")
+    """One entry of `serve.tokens` given as a table: `token`, `suites` and perhaps `scopes` (each a list of names, or one name)."""
+    token = table.get("token")
+    suites, scopes = (([given] if isinstance(given, str) else given) for given in (table.get("suites"), table.get("scopes", [])))
+    has_names = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in (suites, scopes))
+    if table.keys() - {"scopes"} != {"token", "suites"} or not isinstance(token, str) or not has_names:
+        raise ValueError(f'token {place}: a table has `token`, `suites` (a list of names or "all") and perhaps `scopes`')
+    return SecretStr(f"{'+'.join(suites or ())}{'/' if scopes else ''}{'+'.join(scopes or ())}:{token}")
 
 
 class FhirValidatorSettings(HttpSettings):
