@@ -202,10 +202,11 @@ class Watchdog:
             ends = await consumer.end_offsets(partitions)
             positions = await self._positions(consumer, partitions)
             await self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]])
+            # Asked after the ends, which are looked up by name: the end of a topic that was made anew meanwhile is no loss of the one before.
+            still = await job.intake.unchanged({tp.topic for tp in partitions})
         tails = {tp: (positions[tp], ends[tp]) for tp in partitions}
-        gone = {*self._ownership.unread.missing, *job.intake.anew}
-        kept = {partition: tail for partition, tail in self.tails.items() if partition[0] in gone}
-        self.tails = kept | {(tp.topic, tp.partition): tail for tp, tail in tails.items() if tp.topic not in gone}
+        kept = {partition: tail for partition, tail in self.tails.items() if partition[0] not in still}
+        self.tails = kept | {(tp.topic, tp.partition): tail for tp, tail in tails.items() if tp.topic in still}
         job.metrics.lag(unread_lags | {(tp.topic, tp.partition): self._lag(tp, at, end, now) for tp, (at, end) in tails.items()})
         moved, self._seen = positions != self._seen, positions
         waiting = any(end > at for at, end in tails.values())
