@@ -20,7 +20,8 @@ from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, NAME,
 
 if TYPE_CHECKING:
     from touchstone.schemas.gold import GoldStandardDatum
-    from touchstone.schemas.result import Scorecard
+    from touchstone.schemas.reading import CaseReading
+    from touchstone.schemas.result import Scorecard, ScoreResult
     from touchstone.scorers.engines.base import Engines
     from touchstone.scorers.summary.scorer import SummaryLossScorer
 
@@ -105,6 +106,13 @@ def careful_answer(request: str) -> Mapping[str, Any]:
     return of_package(request)
 
 
+def reading(case: SummaryCase | None, result: ScoreResult) -> CaseReading:
+    """A summary sentence by sentence beside its loss; loads no model."""
+    from touchstone.scorers.summary.reading import reading as of_package
+
+    return of_package(case, result)
+
+
 def samples() -> Samples:
     """Generated summaries of invented sources, with their golds."""
     from touchstone.scorers.summary.samples import samples as of_package
@@ -146,6 +154,7 @@ SUITE = Suite(
     complete=complete,
     columns=batch.COLUMNS,
     call=batch.name_of,
+    reading=reading,
     metrics=METRICS,
     group=batch.group,
     report=batch.report,
