@@ -367,6 +367,22 @@ async def test_a_settled_offset_that_the_broker_lost_is_owed_again() -> None:
     assert job.owed == {}
 
 
+async def test_the_end_of_a_topic_that_was_made_anew_is_no_loss_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ends are asked for by name, so that the id which was asked for before them says nothing of the topic whose end it is."""
+    job = make_job()
+    job.on_assigned({TP})
+    watchdog = Watchdog(job)
+    await watchdog._look(FakeGroup(7, 5))
+    assert watchdog.tails == {TP: (5, 7)}
+
+    async def made_anew(_: object) -> set[str]:
+        return set()
+
+    monkeypatch.setattr(job.intake, "unchanged", made_anew)
+    await watchdog._look(FakeGroup(30, 5))
+    assert watchdog.tails == {TP: (5, 7)}
+
+
 async def test_a_clock_ends_though_a_cancellation_is_swallowed() -> None:
     """Python 3.11's wait_for drops a cancellation that comes as its work is done; a loop that is only cancelled goes on."""
     acting, swallow = asyncio.Event(), True
