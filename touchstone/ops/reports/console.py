@@ -1,17 +1,17 @@
 """Any report for a terminal. rich draws colour, tables and line breaks; without colour and width it is plain text, the same everywhere."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from io import StringIO
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
 from touchstone.ops.reports.changes import comparison_tables, headline, remarks, sparkline, trend_table
 from touchstone.ops.reports.listing import cells_of, choose, columns_of, finding_lines, not_read, origin, passed_over, rate_of, span_of
+from touchstone.ops.reports.rich_text import drawn, literal
 from touchstone.scorers.reporting.view import CaseView, LayoutOptions, View
 from touchstone.scorers.reporting.words import counted, visible
 
@@ -22,8 +22,6 @@ CASES_ASKED_MAX: Final = 1_000
 FINDINGS_MAX: Final = 50
 PASSED_OVER_MAX: Final = 20
 PROBLEMS_MAX: Final = 100
-#: Width if lines are not to be broken: wider than any line.
-_UNBROKEN_CELLS: Final = 100_000
 _STATES: Final = {"good": "green", "middling": "yellow", "bad": "red"}
 _STATUSES: Final = {"pass": "green", "review": "yellow", "fail": "red", "unscored": "magenta", "error": "red", "passed_over": "dim"}
 _LABELS: Final = {"Pass": "green", "Review": "yellow", "Warn": "yellow", "Fail": "red", "unscored": "magenta"}
@@ -34,44 +32,44 @@ _VERDICTS: Final = {0: "bold green", 2: "bold yellow"}
 def console_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     """Title, figures, tables, cases, what was not read, and the verdict as the last line."""
     for block in _blocks(view, options):
-        yield _drawn(block, options)
+        yield drawn(block, colour=options.colour, width=options.width)
 
 
 def change_pieces(options: LayoutOptions) -> Iterator[str]:
     """The comparison and the trend, below a layout of the suite's own."""
     for block in _changes(options):
-        yield _drawn(block, options)
+        yield drawn(block, colour=options.colour, width=options.width)
 
 
 def _changes(options: LayoutOptions) -> Iterator[RenderableType]:
     """The comparison and the trend, if there are any."""
     if (comparison := options.comparison) is not None:
         title = headline(comparison)
-        yield from _titled(title[:1].upper() + title[1:], *(_text(f"  {remark}", "dim") for remark in remarks(comparison)))
+        yield from _titled(title[:1].upper() + title[1:], *(literal(f"  {remark}", "dim") for remark in remarks(comparison)))
         for table in comparison_tables(comparison):
-            rows = [[_text(cell, _CHANGES.get(cell, "")) for cell in row] for row in table.rows]
+            rows = [[literal(cell, _CHANGES.get(cell, "")) for cell in row] for row in table.rows]
             yield from _titled(table.title, _grid(table.header, rows, table.numeric))
     if (trend := options.trend) is not None:
         table = trend_table(trend, spans=False)
-        line = _text(f"  pass rate {sparkline(trend)}", "dim")
-        yield from _titled(table.title, line, _grid(table.header, [[_text(cell) for cell in row] for row in table.rows], table.numeric))
+        line = literal(f"  pass rate {sparkline(trend)}", "dim")
+        yield from _titled(table.title, line, _grid(table.header, [[literal(cell) for cell in row] for row in table.rows], table.numeric))
 
 
 def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
-    yield _text(view.title, "bold")
-    yield _text(origin(view), "dim")
-    yield from (_text(fact, "dim") for fact in view.facts)
+    yield literal(view.title, "bold")
+    yield literal(origin(view), "dim")
+    yield from (literal(fact, "dim") for fact in view.facts)
     yield Text()
-    yield _text(view.counts or counted(view.total, view.noun))
+    yield literal(view.counts or counted(view.total, view.noun))
     if view.labels:
-        yield Text("  ").join(_text(f"{label} {count}", _LABELS.get(label, "") if count else "dim") for label, count in view.labels.items())
+        yield Text("  ").join(literal(f"{label} {count}", _LABELS.get(label, "") if count else "dim") for label, count in view.labels.items())
     if rate := rate_of(view):
-        yield _text(rate[:1].upper() + rate[1:])
+        yield literal(rate[:1].upper() + rate[1:])
     if view.figures:
         spans = any(figure.interval for figure in view.figures)
         yield from _titled(f"Figures{', with the 95% intervals of means' if spans else ''}", _figures(view))
     for table in view.tables:
-        yield from _titled(table.title, _grid(table.header, [[_text(cell) for cell in row] for row in table.rows], table.numeric))
+        yield from _titled(table.title, _grid(table.header, [[literal(cell) for cell in row] for row in table.rows], table.numeric))
     yield from _changes(options)
     yield from _cases(view, options)
     if problems := not_read(view):
@@ -79,7 +77,7 @@ def _blocks(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
     if options.width is None:
         # On a terminal the command's own last line repeats it, right below.
         yield Text()
-        yield Text(": ").join((_text(options.verdict.word, _VERDICTS.get(options.verdict.exit_code, "bold red")), _text(options.verdict.reason)))
+        yield Text(": ").join((literal(options.verdict.word, _VERDICTS.get(options.verdict.exit_code, "bold red")), literal(options.verdict.reason)))
 
 
 def _cases(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
@@ -87,7 +85,7 @@ def _cases(view: View, options: LayoutOptions) -> Iterator[RenderableType]:
 
     def row(case: CaseView) -> tuple[list[Text], list[RenderableType]]:
         style = _STATUSES[case.status]
-        cells = [_text(cell, style if cell.casefold() == case.label.casefold() else "") for cell in cells_of(view, case)]
+        cells = [literal(cell, style if cell.casefold() == case.label.casefold() else "") for cell in cells_of(view, case)]
         return cells, list(_details(case, style)) if options.verbose else []
 
     most = CASES_ASKED_MAX if options.only else CASES_MAX
@@ -107,7 +105,7 @@ def _details(case: CaseView, style: str) -> Iterator[RenderableType]:
     """The findings of one case and its details, if any."""
     lines = [*(visible(line) for line in case.details), *finding_lines(case, FINDINGS_MAX, with_info=True)]
     if lines:
-        yield Text(" ").join((_text(case.label.upper(), style), _text(case.name, "bold"), _text(case.summary)))
+        yield Text(" ").join((literal(case.label.upper(), style), literal(case.name, "bold"), literal(case.summary)))
         yield from (Padding(Text(line), (0, 0, 0, 2), expand=False) for line in lines)
 
 
@@ -120,15 +118,15 @@ def _figures(view: View) -> RenderableType:
     # rich would take the width of an empty last column from the one before
     kept = [place for place in range(2) if any(cells[place] for cells in rest)]
     for figure, cells in zip(view.figures, rest, strict=True):
-        head = [_text(figure.name), _text(figure.text, _STATES.get(figure.state or "", ""))]
-        grid.add_row(*head, *(_text(cells[place], "dim") for place in kept))
+        head = [literal(figure.name), literal(figure.text, _STATES.get(figure.state or "", ""))]
+        grid.add_row(*head, *(literal(cells[place], "dim") for place in kept))
     return Padding(grid, (0, 0, 0, 2), expand=False)
 
 
 def _grid(header: Sequence[str], rows: Iterable[Sequence[Text]], numeric: frozenset[int]) -> RenderableType:
     grid = Grid(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for column, heading in enumerate(header):
-        grid.add_column(_text(heading), justify="right" if column in numeric else "left", overflow="fold")
+        grid.add_column(literal(heading), justify="right" if column in numeric else "left", overflow="fold")
     for row in rows:
         grid.add_row(*row)
     return Padding(grid, (0, 0, 0, 2), expand=False)
@@ -136,7 +134,7 @@ def _grid(header: Sequence[str], rows: Iterable[Sequence[Text]], numeric: frozen
 
 def _lines(pairs: Sequence[tuple[str, str]], most: int, style: str, total: int = 0) -> RenderableType:
     """A line for each of the first items, and how many more there are."""
-    lines = [_text(f"{where}: {what}" if what else where, style) for where, what in pairs[:most]]
+    lines = [literal(f"{where}: {what}" if what else where, style) for where, what in pairs[:most]]
     if rest := max(total, len(pairs)) - len(lines):
         lines.append(Text(f"and {rest} more; all are in the JSON report"))
     return Padding(Text("\n").join(lines), (0, 0, 0, 2), expand=False)
@@ -145,31 +143,5 @@ def _lines(pairs: Sequence[tuple[str, str]], most: int, style: str, total: int =
 def _titled(title: str, *blocks: RenderableType) -> Iterator[RenderableType]:
     """An empty line, a heading, and its content."""
     yield Text()
-    yield _text(title, "bold")
+    yield literal(title, "bold")
     yield from blocks
-
-
-def _text(text: str, style: str = "") -> Text:
-    """Literal text: no markup and no control characters."""
-    return Text(visible(text), style=style)
-
-
-def _drawn(block: RenderableType, options: LayoutOptions) -> str:
-    """A block as text. The options set everything that rich would otherwise read from the environment."""
-    stream = StringIO()
-    console = Console(
-        file=stream,
-        width=options.width or _UNBROKEN_CELLS,
-        height=100,  # given a width and a height, rich does not query the terminal
-        color_system="standard" if options.colour else None,
-        force_terminal=options.colour,
-        no_color=not options.colour,
-        force_jupyter=False,
-        legacy_windows=False,
-        highlight=False,
-        markup=False,
-        emoji=False,
-    )
-    console.print(block, soft_wrap=options.width is None and isinstance(block, Text))
-    # Cells are padded with spaces, which a file does not need.
-    return "".join(f"{line.rstrip(' ')}\n" for line in stream.getvalue().splitlines())

@@ -1,0 +1,108 @@
+"""`touchstone show`: reads a case beside its result, in the terminal."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
+
+if TYPE_CHECKING:
+    from touchstone.ops.batch.sources import Source
+    from touchstone.ops.batch.worst import Worst
+    from touchstone.scorers.suite import Suite
+
+CASES_MAX = 100
+
+
+@app.command()
+def show(
+    target: Annotated[str, typer.Argument(metavar="FILE", help="A file of cases, a folder, or - for standard input; its worst case is shown.")],
+    suite: Annotated[
+        str | None, typer.Option("--suite", "-s", help="Suite that scores it. Default: the first that reads the file.", show_default=False)
+    ] = None,
+    case: Annotated[str | None, typer.Option("--case", help="Name, case id or event id of the case to show. Default: the worst.", show_default=False)] = None,
+    cases: Annotated[int, typer.Option("--cases", min=1, max=CASES_MAX, help="How many cases are shown, the worst first.")] = 1,
+    everything: Annotated[bool, typer.Option("--all", help="Unfold every section and show every line.")] = False,
+    withhold: Annotated[bool, typer.Option("--withhold", help="Show marks and states, and blocks instead of the case's texts.")] = False,
+    config: Annotated[
+        Path | None, typer.Option(help="The suite's settings file. Default: the suite's own file name, in the working directory.", show_default=False)
+    ] = None,
+) -> None:
+    """Show how a case reads: what was expected, found, missing or wrong, and where in its text.
+
+    The file's cases are scored here and the worst one is shown. Its texts are printed: they may be patient data.
+
+    Exit codes: 0 shown, 3 an error or no such case.
+
+    Example: touchstone show batches/I25_batch_1.json --case I25-BATCH1-001
+    """
+    from touchstone.ops.batch.sources import find_sources
+    from touchstone.ops.batch.worst import worst_of
+    from touchstone.ops.cli.common.scoring import paths_of
+    from touchstone.ops.reports.writing import stoppable
+    from touchstone.ops.settings import load_settings
+
+    with one_line_errors(), stoppable():
+        if target != "-" and not Path(target).exists():
+            fail(f"{target}: no such file or folder; name a file of cases")
+        sources = list(find_sources(paths_of([target]), any_file=True, hint="name the file"))
+        loaded = _suite_of(suite, sources)
+        settings = _quoting(loaded, config)
+        found = worst_of(loaded, settings, sources, most=cases, named=case, bounds=load_settings().files)
+    for problem in found.problems:
+        typer.echo(one_line(f"{problem.where}: {problem.what}"), err=True)
+    if not found.cases:
+        fail(f"{target}: holds no case {case!r} that {loaded.name} scores" if case is not None else f"{target}: holds no case that {loaded.name} scores")
+    _print(loaded, found, everything=everything, withhold=withhold)
+
+
+def _suite_of(name: str | None, sources: "list[Source]") -> "Suite":
+    """The suite that is named, else the first whose cases the file has. Raises `ConfigError`."""
+    from touchstone.ops.batch.cases import BatchCase, cases_of
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.registry import load_suite, usable_suites
+    from touchstone.scorers.suite_settings import suite_settings
+
+    if name is not None:
+        return load_suite(name)
+    if sources and sources[0].is_standard_input:
+        fail("show: name the suite with --suite; standard input can be read only once")
+    for suite in usable_suites().values():
+        try:
+            settings = suite_settings(suite)
+        except ConfigError:
+            continue
+        for source in sources:
+            if isinstance(next(iter(cases_of(source, suite, settings)), None), BatchCase):
+                return suite
+    raise ConfigError("no installed suite reads this file; name one with --suite, or ask: touchstone explain FILE")
+
+
+def _quoting(suite: "Suite", config: Path | None) -> Any:
+    """The suite's settings; findings may quote, because the case itself is shown."""
+    from touchstone.scorers.suite_settings import suite_settings_for_files
+
+    settings = suite_settings_for_files(suite, config)
+    return suite_settings_for_files(suite, config, {"quote": True}) if isinstance(getattr(settings, "quote", None), bool) else settings
+
+
+def _print(suite: "Suite", found: "Worst", *, everything: bool, withhold: bool) -> None:
+    """The readings, then how many other cases there are."""
+    from touchstone.ops.cli.common.terminal import has_colour, width_of
+    from touchstone.ops.reports.console_reading import Drawing, reading_pieces
+    from touchstone.ops.reports.writing import write_report
+    from touchstone.scorers.reporting.words import counted
+
+    drawing = Drawing(colour=has_colour(None), width=width_of(None), everything=everything)
+    for number, one in enumerate(found.cases):
+        reading = suite.reading_of(one.case, one.result)
+        shown = reading.without_text() if withhold else reading
+        write_report([*(["\n"] if number else []), *reading_pieces(shown, drawing)], None)
+    rest = found.total - len(found.cases)
+    if rest:
+        others = f"; others that did not pass: {', '.join(found.names)}" if found.names else ""
+        typer.echo(
+            one_line(f"{counted(len(found.cases), 'case')} of {found.total} shown by {suite.name}, the worst first{others}; --case NAME chooses"), err=True
+        )
