@@ -7,9 +7,24 @@ from typing import Any, Final
 from sqlalchemy import Connection, MetaData, Table, literal, select, text, update
 
 from touchstone.ops.store.rows import from_micros
-from touchstone.ops.store.schema import SCHEMA_VERSION, contradictions, pages, positions, repeats, results, schema_version
-from touchstone.ops.store.writes import insert_results
+from touchstone.ops.store.schema import (
+    SCHEMA_VERSION,
+    annotations,
+    cases,
+    codes,
+    contradictions,
+    feedback,
+    history_indexes,
+    pages,
+    positions,
+    repeats,
+    results,
+    schema_version,
+    views,
+)
+from touchstone.ops.store.writes import insert_codes, insert_results, update_results
 from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.streams.account.listed import NOT_LISTED, Listed, listed_of
 from touchstone.streams.account.projection import Unreadable, content_of
 from touchstone.streams.wire.codec import encode_result
 
@@ -23,6 +38,7 @@ def migrate(connection: Connection, version: int) -> None:
         _keep_whole_documents(connection)
     if version < 3:
         _know_topics(connection, version)
+    _list_cases(connection, version)
     connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
 
 
@@ -35,6 +51,35 @@ def _know_topics(connection: Connection, version: int) -> None:
     # The id is part of these tables' keys, which SQLite cannot change.
     _made_anew(connection, repeats, {"source_topic_id": "", "checksum": 0})
     _made_anew(connection, pages, {"topic_id": ""})
+
+
+def _list_cases(connection: Connection, version: int) -> None:
+    """Before version 4, nothing but the document told what lists of cases show. A row whose document is damaged stays unlisted."""
+    if version > 1:  # of a store of version 1, the table was just made anew
+        texts = [f"{name} VARCHAR(512) NOT NULL DEFAULT ''" for name in ("kind", "case_id", "model")]
+        numbers = [f"{name} INTEGER NOT NULL DEFAULT 0" for name in ("findings_total", "failures_total")]
+        _add(connection, results, *texts, "severity VARCHAR(16) NOT NULL DEFAULT ''", *numbers)
+    for table in (codes, cases, annotations, feedback, views):
+        table.create(connection, checkfirst=True)
+    names = [name for name in Listed._fields if name != "codes"]
+    next_rows = select(results.c.result_id, results.c.document).order_by(results.c.result_id).limit(_ROWS_AT_A_TIME)
+    page = next_rows
+    while rows := connection.execute(page).all():
+        listed = [(row.result_id, found) for row in rows if (found := _listed(row.document))]
+        if listed:
+            update_results(connection, names, [{"result_id": result_id, **found._asdict()} for result_id, found in listed])
+            insert_codes(connection, [(result_id, code) for result_id, found in listed for code in found.codes])
+        page = next_rows.where(results.c.result_id > rows[-1].result_id)
+    if version > 1:
+        for index in history_indexes:
+            index.create(connection, checkfirst=True)
+
+
+def _listed(document: str) -> Listed | None:
+    try:
+        return listed_of(ScoreResult.model_validate_json(document, extra="ignore"))
+    except (ValueError, TypeError, RecursionError):
+        return None
 
 
 def _add(connection: Connection, table: Table, *columns: str) -> None:
@@ -58,7 +103,7 @@ def _made_anew(connection: Connection, table: Table, added: Mapping[str, str | i
 def _keep_whole_documents(connection: Connection) -> None:
     """Version 1 cut a result into columns, and kept in `document` only what no column held."""
     for index in results.indexes:
-        index.drop(connection)
+        index.drop(connection, checkfirst=True)
     connection.execute(text(f"ALTER TABLE {results.name} RENAME TO {_OLD}"))
     results.create(connection)
     old = Table(_OLD, MetaData(), autoload_with=connection)
@@ -73,7 +118,8 @@ def _keep_whole_documents(connection: Connection) -> None:
 def _migrated(row: dict[str, Any]) -> dict[str, Any]:
     """A row of version 1 as one of this version. A damaged row keeps its columns: reports name it, as before."""
     row |= {"source_topic_id": "", "checksum": 0}
-    kept = {column.name: row[column.name] for column in results.columns}
+    kept = {**NOT_LISTED._asdict(), **row, "case_id": row["case_id"] or ""}
+    kept = {column.name: kept[column.name] for column in results.columns}
     try:
         result = _result_of(row)
         return {**kept, "document": encode_result(result)[1].decode(), "content": content_of(result)}

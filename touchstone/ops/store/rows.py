@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from touchstone.streams.account.batch_reports import BatchState
+from touchstone.streams.account.listed import Listed
 from touchstone.streams.account.projection import BatchKey, Position, ResultRow
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -21,12 +22,15 @@ def from_micros(micros: int) -> datetime:
 
 
 _PLAIN = ("result_id", "event_id", "suite", "suite_version", "config_digest", "label", "batch_size", "scores", "document", "content", "checksum")
+#: Columns that lists of cases read. Codes have a table of their own.
+_LISTED = tuple(name for name in Listed._fields if name != "codes")
 
 
 def columns_of(row: ResultRow) -> dict[str, Any]:
     """A result as the columns of its table."""
     return {
         **{name: getattr(row, name) for name in _PLAIN},
+        **{name: getattr(row.listed, name) for name in _LISTED},
         "report_id": row.batch.report_id if row.batch else None,
         "concern_id": row.batch.concern_id if row.batch else None,
         "batch_id": row.batch.batch_id if row.batch else None,
@@ -42,6 +46,7 @@ def row_of(row: Any) -> ResultRow:
         batch=batch_of(row),
         source=source_of(row),
         scored_at=from_micros(row.scored_at),
+        listed=Listed(**{name: getattr(row, name) for name in _LISTED}),
     )
 
 

@@ -2,9 +2,10 @@
 
 from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaData, String, Table, Text
 
+from touchstone.streams.account.listed import CODE_CHARS_MAX
 from touchstone.streams.account.projection import TEXT_CHARS_MAX
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 metadata = MetaData()
 _name = String(TEXT_CHARS_MAX)
@@ -37,8 +38,90 @@ results = Table(
     Column("scores", Text, nullable=False),
     Column("document", Text, nullable=False),
     Column("content", String(32), nullable=False),
+    Column("kind", _name, nullable=False, server_default=""),
+    Column("case_id", _name, nullable=False, server_default=""),
+    Column("model", _name, nullable=False, server_default=""),
+    Column("severity", String(16), nullable=False, server_default=""),
+    Column("findings_total", Integer, nullable=False, server_default="0"),
+    Column("failures_total", Integer, nullable=False, server_default="0"),
     Index("touchstone_results_report", "report_id"),
     Index("touchstone_results_source", "suite", "suite_version", "source_topic", "source_partition", "source_offset"),
+)
+
+#: Indexes for lists of cases, newest first. On SQLite the first one holds every column that a filter names, so that documents need not be read;
+#: PostgreSQL keeps long documents outside of their rows, and limits the size of an index entry.
+_FILTERED = ("suite", "label", "event_id", "case_id", "kind", "model", "concern_id", "batch_id", "severity", "findings_total", "suite_version", "config_digest")
+_columns = results.c
+history_indexes = (
+    Index("touchstone_results_newest", _columns.scored_at, _columns.result_id).ddl_if(dialect="postgresql"),
+    Index("touchstone_results_newest", _columns.scored_at, _columns.result_id, *(_columns[name] for name in _FILTERED)).ddl_if(dialect="sqlite"),
+    Index("touchstone_results_label", _columns.suite, _columns.label, _columns.scored_at),
+    Index("touchstone_results_event", _columns.event_id),
+    Index("touchstone_results_case", _columns.case_id),
+)
+
+#: Distinct codes of findings and failures of a result.
+codes = Table(
+    "touchstone_codes",
+    metadata,
+    Column("result_id", _name, primary_key=True),
+    Column("code", String(CODE_CHARS_MAX), primary_key=True),
+    Index("touchstone_codes_code", "code"),
+)
+
+#: What the archive holds of an event, or why it does not hold it (`state`). `path`: its object. `bytes`: of the event. `at`: when the event was scored or
+#: produced, `kept_at`: when the row was written; both in microseconds since the epoch. `topic` and the rest of its place: where it came from.
+cases = Table(
+    "touchstone_cases",
+    metadata,
+    Column("event_id", _name, primary_key=True),
+    Column("kind", _name, nullable=False),
+    Column("case_id", _name, nullable=False),
+    Column("trace_id", _name, nullable=False),
+    Column("source", String(32), nullable=False),
+    Column("path", Text, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("state", String(32), nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kept_at", BigInteger, nullable=False),
+    Column("topic", _name, nullable=False),
+    Column("topic_id", _name, nullable=False),
+    Column("partition", Integer, nullable=False),
+    Column("offset", BigInteger, nullable=False),
+    Index("touchstone_cases_trace", "trace_id"),
+    Index("touchstone_cases_at", "state", "at", "event_id"),
+)
+
+#: What people wrote about cases: a log that is only added to. `revision` counts the entries of an event from 1.
+annotations = Table(
+    "touchstone_annotations",
+    metadata,
+    Column("event_id", _name, primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("id", String(36), nullable=False),
+    Column("trace_id", _name, nullable=False),
+    Column("reviewer", _name, nullable=False),
+    Column("review_pass", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+#: A thumb up or down from an application, by event id or trace id: it may come before the case.
+feedback = Table(
+    "touchstone_feedback",
+    metadata,
+    Column("id", _name, primary_key=True),
+    Column("rating", String(8), nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
+#: Saved filters of the list of cases: the query part of an address.
+views = Table(
+    "touchstone_views",
+    metadata,
+    Column("name", _name, primary_key=True),
+    Column("query", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
 )
 
 #: Repeats of an event id: every source position of a result id but the one in its row.

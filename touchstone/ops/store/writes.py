@@ -1,6 +1,6 @@
 """Writes the results of a transaction: decides which row wins and which batches change. One writer, fenced by the caller."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection, String, Table, any_, bindparam, select
@@ -8,7 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from touchstone.ops.store.places import Claim, Places, is_same_event
 from touchstone.ops.store.rows import batch_of, columns_of, source_of
-from touchstone.ops.store.schema import batches, contradictions, repeats, results
+from touchstone.ops.store.schema import batches, codes, contradictions, repeats, results
 from touchstone.streams.account.projection import BatchKey, Position, ResultRow
 from touchstone.streams.account.store_port import Applied
 
@@ -129,13 +129,16 @@ def _mark(writes: _Writes, batch: BatchKey | None) -> None:
 
 
 def _flush(connection: Connection, writes: _Writes) -> None:
-    inserts = [columns_of(known.row) for known in writes.known.values() if known.row and not known.in_table]
+    inserts = [known.row for known in writes.known.values() if known.row and not known.in_table]
     if inserts:
-        insert_results(connection, inserts)
-    rewritten = [columns_of(known.row) for known in writes.known.values() if known.row and known.in_table]
-    if rewritten:
+        insert_results(connection, [columns_of(row) for row in inserts])
+    rewrites = [known.row for known in writes.known.values() if known.row and known.in_table]
+    if rewrites:
+        rewritten = [columns_of(row) for row in rewrites]
         names = [name for name in rewritten[0] if name != "result_id"]
-        _update_results(connection, names, rewritten)
+        update_results(connection, names, rewritten)
+        connection.execute(codes.delete().where(codes.c.result_id == bindparam("of_result")), [{"of_result": row.result_id} for row in rewrites])
+    insert_codes(connection, [(row.result_id, code) for row in (*inserts, *rewrites) for code in row.listed.codes])
     names = [*_PLACE]
     moved = [
         {"result_id": result_id, **_place(known.source, known.checksum)}
@@ -143,7 +146,7 @@ def _flush(connection: Connection, writes: _Writes) -> None:
         if known.moved and known.in_table and not known.row
     ]
     if moved:
-        _update_results(connection, names, moved)
+        update_results(connection, names, moved)
     if writes.repeats:
         rows = [
             {
@@ -175,12 +178,28 @@ def insert_results(connection: Connection, rows: Sequence[dict[str, object]]) ->
         connection.execute(results.insert(), rows)
         return
     names = list(rows[0])
-    with connection.connection.cursor() as cursor, cursor.copy(f"COPY {results.name} ({', '.join(names)}) FROM STDIN") as copy:  # type: ignore[attr-defined]
+    _copy(connection, results, names, ([row[name] for name in names] for row in rows))
+
+
+def insert_codes(connection: Connection, pairs: Sequence[tuple[str, str]]) -> None:
+    """Insert (result id, code) pairs that are not in the table."""
+    if not pairs:
+        return
+    if connection.dialect.name != "postgresql":
+        # The driver's own executemany: these are most of a transaction's rows, and SQLAlchemy would make a dictionary of each.
+        connection.exec_driver_sql(f"INSERT INTO {codes.name} (result_id, code) VALUES (?, ?)", list(pairs))  # noqa: S608  # our own words
+        return
+    _copy(connection, codes, ("result_id", "code"), pairs)
+
+
+def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Copy rows into a table of PostgreSQL."""
+    with connection.connection.cursor() as cursor, cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN") as copy:  # type: ignore[attr-defined]
         for row in rows:
-            copy.write_row([row[name] for name in names])
+            copy.write_row(row)
 
 
-def _update_results(connection: Connection, names: Sequence[str], rows: Sequence[dict[str, object]]) -> None:
+def update_results(connection: Connection, names: Sequence[str], rows: Sequence[dict[str, object]]) -> None:
     """Set columns of rows by result id."""
     statement = results.update().where(results.c.result_id == bindparam("of_result")).values({name: bindparam(f"to_{name}") for name in names})
     connection.execute(statement, [{"of_result": row["result_id"], **{f"to_{name}": row[name] for name in names}} for row in rows])

@@ -19,6 +19,7 @@ from touchstone.schemas.result import OF_ONE_SCORING, ScoreResult, SourceRef
 from touchstone.scorers.identity import deterministic_id
 from touchstone.scorers.suite import Suite, default_group
 from touchstone.streams.account.intervals import Interval, runs
+from touchstone.streams.account.listed import NOT_LISTED, Listed, listed_of
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record, fields_of
 
 log = structlog.get_logger("touchstone.projector")
@@ -77,6 +78,7 @@ class ResultRow:
 
     `scores`: its values, as JSON. `content`: digest of all that a report could show. It leaves out the event's place, when it was scored and
     how long that took, so a replay has the same content. `checksum`: of the event; 0 if it is not known.
+    `listed`: what lists of cases show of it.
     """
 
     result_id: str
@@ -93,6 +95,7 @@ class ResultRow:
     document: str
     content: str
     checksum: int = 0
+    listed: Listed = NOT_LISTED
 
     @property
     def account(self) -> AccountKey:
@@ -187,6 +190,7 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
         document=value.decode(),
         content=content_of(result),
         checksum=result.source.checksum,
+        listed=listed_of(result),
     )
 
 

@@ -1,0 +1,35 @@
+"""Results with codes, kinds and models, for tests of the history."""
+
+from typing import Any
+
+from tests.streams.results_topic import BEGAN as AT
+from tests.streams.results_topic import TOPIC, projection, result
+from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.result import Failure, Finding, ScoreResult, Severity
+
+__all__ = ["AT", "add", "scored"]
+
+
+def scored(
+    event: str,
+    offset: int,
+    *,
+    codes: tuple[str, ...] = (),
+    failures: tuple[str, ...] = (),
+    severity: Severity = "major",
+    kind: str = "safe",
+    case: str | None = None,
+    model: str | None = None,
+    seconds: float | None = None,
+    **told: Any,
+) -> ScoreResult:
+    one = result(event=event, offset=offset, seconds=offset if seconds is None else seconds, **told)
+    attributes = one.attributes | ({"model": model} if model else {})
+    findings = tuple(Finding(severity=severity, code=code, path="a", message="quoted text") for code in codes)
+    failed = tuple(Failure(component="c", kind="k", code=code) for code in failures)
+    changed = {"findings": findings, "failures": failed, "kind": kind, "case_id": case or one.case_id, "attributes": attributes}
+    return one.model_copy(update=changed)
+
+
+def add(store: ResultStore, *events: ScoreResult) -> None:
+    store.apply(projection(*events, first=store.positions(TOPIC).get(0, 0)), 0.0)
