@@ -12,6 +12,7 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
+import h11
 import uvicorn
 from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -44,9 +45,12 @@ class _Protocol(H11Protocol):
         self._impatience = self.loop.call_later(REQUEST_S, self._end)
 
     def data_received(self, data: bytes) -> None:
-        """Start the time limit of a further request at its first byte. Between requests, uvicorn limits how long a connection may be idle."""
+        """Start the time limit of a further request at its first byte, and of a body that still comes though it was answered.
+
+        Between requests, uvicorn limits how long a connection may be idle.
+        """
         super().data_received(data)
-        is_coming = self.cycle is None or (self.cycle.response_complete and self.conn.trailing_data[0])
+        is_coming = self.cycle is None or (self.cycle.response_complete and (self.conn.trailing_data[0] or self.conn.their_state is h11.SEND_BODY))
         if is_coming and self._impatience is None:
             self._impatience = self.loop.call_later(REQUEST_S, self._end)
         elif not is_coming:

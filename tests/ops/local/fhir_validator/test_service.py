@@ -1,5 +1,6 @@
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.ops.local.fhir_validator.fake_validator import DOES_NOT_START
 from tests.ops.local.fhir_validator.served import FAKE, JSON, fake, is_refused, served
 from touchstone.ops.local.fhir_validator import application
 from touchstone.ops.local.kafka.processes import is_running
+from touchstone.ops.web import server
 from touchstone.schemas.settings.house import FhirValidatorSettings
 from touchstone.scorers.base import ConfigError
 
@@ -213,6 +215,8 @@ def test_an_address_that_cannot_be_asked_safely_is_refused(url: str) -> None:
 
 async def test_a_client_that_sends_for_ever_gives_its_place_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(application, "SENDING_S", 0.2)
+    monkeypatch.setattr(server, "REQUEST_S", 0.5)
+    began = time.monotonic()
 
     async def drops() -> AsyncIterator[bytes]:
         for _ in range(10_000):
@@ -223,5 +227,6 @@ async def test_a_client_that_sends_for_ever_gives_its_place_back(monkeypatch: py
         with suppress(httpx.HTTPError):  # it is still sending when it is answered
             answer = await service.client.post("/validateResource", content=drops(), headers={"Content-Type": JSON})
             assert is_refused(answer, 408, "slow")
+        assert time.monotonic() - began < 100, "its connection is ended, though it goes on for 200 s"
         await service.until(lambda: service.pool._admitted == 0)
         assert (await service.post("{}")).status_code == 200
