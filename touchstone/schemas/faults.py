@@ -34,7 +34,8 @@ def field_names(model: type[BaseModel]) -> set[str]:
         if isinstance(current, type) and issubclass(current, BaseModel):
             for name, info in current.model_fields.items():
                 names.add(name)
-                names.update(alias for alias in (info.alias, info.validation_alias) if isinstance(alias, str))
+                aliases = (info.alias, info.validation_alias, *getattr(info.validation_alias, "choices", ()))
+                names.update(alias for alias in aliases if isinstance(alias, str))
                 pending.append(info.annotation)
         else:
             pending.extend(getattr(current, "__args__", ()))

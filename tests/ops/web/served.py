@@ -55,9 +55,18 @@ class Served:
 
 @asynccontextmanager
 async def served(
-    *, suites: tuple[str, ...] = ("one", "two"), past: Any = None, house: Settings | None = None, writes_directly: bool = True, **settings: Any
+    *,
+    suites: tuple[str, ...] = ("one", "two"),
+    past: Any = None,
+    house: Settings | None = None,
+    writes_directly: bool = True,
+    sources: Any = None,
+    **settings: Any,
 ) -> AsyncIterator[Served]:
-    """The application on a free port of loopback. `house`: settings beside its own. `writes_directly`: past ASGI, to clients that have read everything."""
+    """The application on a free port of loopback. `house`: settings beside its own. `writes_directly`: past ASGI, to clients that have read everything.
+
+    `sources`: the opened store and archive of the API.
+    """
     serve = ServeSettings(**({"port": 0} | settings))
     registry = CollectorRegistry()
     hub = Hub(serve, ServeCounts(registry))
@@ -72,6 +81,7 @@ async def served(
         registry,
         abort=server.abort,
         direct_writer=server.direct_writer if writes_directly else lambda _: None,
+        open_sources=None if sources is None else lambda: sources,
     )
     address = server.listen()
     await server.start(make_app(service, lambda: NOW))

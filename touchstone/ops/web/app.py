@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 import orjson
 from starlette.applications import Starlette
@@ -17,6 +18,9 @@ from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from touchstone.ops.web.access import Access, Grant
+from touchstone.ops.web.api.api import endpoints, open_sources
+from touchstone.ops.web.api.calls import Desk, EncodedRoute
+from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.documents import METRICS, Documents
 from touchstone.ops.web.guard import Guard
 from touchstone.ops.web.page import PAGES, load_page
@@ -62,8 +66,6 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
 
     async def readyz(_: Request) -> Response:
         fault = service.hub.fault
-        if fault is not None and service.hub.progress:
-            fault = f"{fault}; {service.hub.progress}"
         return PlainTextResponse("ok\n" if fault is None else f"{fault}\n", 200 if fault is None else 503)
 
     async def nothing(_: Request) -> Response:
@@ -82,11 +84,18 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
         Route(path.replace("{id}", "{id:whole}"), api.with_grant(handler, for_scraper=path == METRICS))
         for path, handler in Documents(service, clock).handlers.items()
     ]
+    desk = Desk()
+    sources = Sources(service.open_sources or partial(open_sources, service.settings), service.suites)
+    routes += [EncodedRoute(one.path, api.with_grant(desk.handler(one), for_scraper=False), methods=[one.method]) for one in endpoints(sources)]
     inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _as_json})
     if serve.cors_origins:
-        names = ["Authorization", "Last-Event-ID", "Cache-Control"]
+        names = ["Authorization", "Content-Type", "If-Match", "Last-Event-ID", "Cache-Control"]
         inner = CORSMiddleware(
-            inner, allow_origins=list(serve.cors_origins), allow_methods=["GET", "POST"], allow_headers=names, expose_headers=["Retry-After"]
+            inner,
+            allow_origins=list(serve.cors_origins),
+            allow_methods=["GET", "POST", "PUT", "PATCH", "DELETE"],
+            allow_headers=names,
+            expose_headers=["Retry-After", "ETag"],
         )
     return Guard(inner, serve, service.hub.counts, policy)
 

@@ -1,14 +1,15 @@
 """The OpenAPI document, made from the response models and the list of addresses."""
 
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from touchstone.ops.web import response_models
+from touchstone.ops.web.addresses import Address, Parameter
+from touchstone.ops.web.api.addresses import ADDRESSES as OF_API
 from touchstone.ops.web.page import PAGES
 from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX
 from touchstone.schemas.settings.house import TopicSettings
@@ -16,21 +17,7 @@ from touchstone.streams.subscription.events import NAME_CHARS_MAX
 
 REF = "#/components/schemas/{model}"
 _NAMES = "repeated, or separated by commas"
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a query. `least` and `most`: of a whole number."""
-
-    name: str
-    what: str
-    least: int | None = None
-    most: int | None = None
-
-    def document(self) -> dict[str, Any]:
-        """As OpenAPI writes it."""
-        schema: dict[str, Any] = {"type": "string"} if self.least is None else {"type": "integer", "minimum": self.least, "maximum": self.most}
-        return {"name": self.name, "in": "query", "description": self.what, "schema": schema}
+NO_CONTENT = 204
 
 
 EVENT, SUITE, LABEL, CONCERN, BATCH = (
@@ -51,19 +38,6 @@ MINUTES = Parameter("minutes", "how far back", 1, MINUTES_MAX)
 LIMIT = Parameter("limit", "at most so many", 1, LIMIT_MAX)
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """One address. `answer`: its model, or a media type. `refusals`: status codes beside 400 and 401."""
-
-    path: str
-    what: str
-    answer: type[BaseModel] | str
-    parameters: tuple[Parameter, ...] = ()
-    method: str = "get"
-    needs_token: bool = True
-    refusals: tuple[int, ...] = ()
-
-
 ADDRESSES = (
     Address("/v1/events", "Results and reports as Server-Sent Events.", "text/event-stream", STREAM, refusals=(503,)),
     Address("/v1/ws", "The same as a WebSocket; each message is {event, id, data}.", "application/json", STREAM, refusals=(503,)),
@@ -79,6 +53,7 @@ ADDRESSES = (
     Address("/asyncapi.json", "The events on Kafka as AsyncAPI.", "application/json", refusals=(404,)),
     Address("/healthz", "Responds while the process runs.", "text/plain", needs_token=False),
     Address("/readyz", "Responds while events arrive; 503 with the reason if not.", "text/plain", needs_token=False, refusals=(503,)),
+    *OF_API,
     *(Address(path, "The page; its script shows the view of the address.", "text/html", needs_token=False) for path in PAGES),
 )
 
@@ -94,7 +69,9 @@ def _openapi() -> dict[str, Any]:
     """The part that all documents share. It is cached, so do not change it."""
     models: list[type[BaseModel]] = [address.answer for address in ADDRESSES if not isinstance(address.answer, str)]
     models.append(response_models.Error)
-    _, schemas = models_json_schema([(model, "serialization") for model in models], ref_template=REF)
+    bodies = [address.body for address in ADDRESSES if address.body is not None]
+    modes: list[tuple[type[BaseModel], Literal["serialization", "validation"]]] = [(model, "serialization") for model in models]
+    _, schemas = models_json_schema([*modes, *((body, "validation") for body in bodies)], ref_template=REF)
     paths: dict[str, Any] = {}
     for address in ADDRESSES:
         paths.setdefault(address.path, {})[address.method] = _operation(address)
@@ -120,11 +97,17 @@ def _operation(address: Address) -> dict[str, Any]:
     media = address.answer if isinstance(address.answer, str) else "application/json"
     schema = {"type": "string"} if isinstance(address.answer, str) else {"$ref": REF.format(model=address.answer.__name__)}
     refusal = {"description": "a line that says what is wrong", "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}}}
+    answer = {"description": address.what, "content": {media: {"schema": schema}}}
+    done = {str(code): answer if code != NO_CONTENT else {"description": "done"} for code in address.done}
+    parameters += [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in address.headers]
     operation: dict[str, Any] = {
         "summary": address.what,
         "parameters": parameters,
-        "responses": {"200": {"description": address.what, "content": {media: {"schema": schema}}}, **{str(code): refusal for code in refusals}},
+        "responses": {**done, **{str(code): refusal for code in refusals}},
     }
+    if address.body is not None:
+        body = {"application/json": {"schema": {"$ref": REF.format(model=address.body.__name__)}}}
+        operation["requestBody"] = {"required": True, "content": body}
     if not address.needs_token:
         operation["security"] = []
     return operation

@@ -20,7 +20,10 @@ Handler = Callable[[Request, Grant], Awaitable[Response]]
 
 @dataclass(slots=True)
 class Service:
-    """What all handlers share. `lag`: suite → lag of its workers. `registry`: the metrics. `abort`: ends a connection. `direct_writer`: writes to one."""
+    """What all handlers share. `lag`: suite → lag of its workers. `registry`: the metrics. `abort`: ends a connection. `direct_writer`: writes to one.
+
+    `open_sources`: opens the store and the archive of the API; without it, those of the settings are opened.
+    """
 
     settings: Settings
     hub: Hub
@@ -30,6 +33,7 @@ class Service:
     lag: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     abort: Abort = lambda _: None
     direct_writer: DirectWriter = lambda _: None
+    open_sources: Callable[[], Any] | None = None
 
 
 class Json(Response):

@@ -1,0 +1,26 @@
+"""The API's addresses, and how this service opens what they need."""
+
+from collections.abc import Iterator
+
+from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.history import History
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.web.api.calls import Endpoint
+from touchstone.ops.web.api.case import OneCase
+from touchstone.ops.web.api.cases import CaseLists
+from touchstone.ops.web.api.sources import Opened, Sources
+from touchstone.schemas.settings.house import Settings
+
+
+def endpoints(sources: Sources) -> Iterator[Endpoint]:
+    """Every address of the API."""
+    case = OneCase(sources)
+    yield from CaseLists(sources).endpoints
+    yield from case.endpoints
+
+
+def open_sources(settings: Settings) -> Opened:
+    """Open the store and the archive of the settings. Raises `ConfigError`."""
+    store = ResultStore.open(settings.store.url.get_secret_value())
+    index = CaseIndex(store.engine)
+    return Opened(History(store.engine), index, None)

@@ -1,0 +1,132 @@
+"""Bodies of requests: annotations in the specification's shapes, feedback, search. An error names the field and never quotes it."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AliasChoices, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic.types import StringConstraints
+
+from touchstone.ops.web.api.calls import Refusal
+from touchstone.schemas.faults import explain
+
+Rating = Literal["up", "down"]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f]+$")]
+Issue = Annotated[str, StringConstraints(min_length=1, max_length=256)]
+NOTES_CHARS_MAX = 20_000
+#: Annotations of one request.
+ANNOTATIONS_MAX = 100
+
+
+def _in_utc(value: Any) -> Any:
+    """A time without an offset counts as UTC: the specification's viewer writes such."""
+    if isinstance(value, str):
+        try:
+            read = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+        return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
+    return value
+
+
+Moment = Annotated[AwareDatetime, BeforeValidator(_in_utc)]
+
+
+class Body(BaseModel):
+    """A body of a request: unknown fields are refused, so that nobody believes that they were written."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, populate_by_name=True)
+
+
+class AnnotationBody(Body):
+    """One annotation: a record of the specification's `annotations.json`, or of a trace's `annotations` array, or both in one."""
+
+    reviewer: Name = Field(validation_alias=AliasChoices("reviewerId", "reviewer"))
+    at: Moment | None = Field(None, validation_alias=AliasChoices("annotatedAt", "annotated_at", "timestamp"))
+    review_pass: int = Field(1, ge=1, le=1_000_000, validation_alias=AliasChoices("reviewPass", "review_pass"))
+    trace_id: Name | None = Field(None, validation_alias=AliasChoices("traceId", "trace_id"))
+    verdict: Literal["pass", "fail"] | None = None
+    notes: str | None = Field(None, max_length=NOTES_CHARS_MAX, pattern=r"^[^\x00]*$")
+    failure_mode: Name | None = Field(None, validation_alias=AliasChoices("failureMode", "failure_mode"))
+    severity_tag: Name | None = Field(None, validation_alias=AliasChoices("severityTag", "severity_tag"))
+    quality_rating: Annotated[int, Field(ge=1, le=5)] | Name | None = Field(None, validation_alias=AliasChoices("qualityRating", "quality_rating"))
+    common_issues: tuple[Issue, ...] | None = Field(None, max_length=50, validation_alias=AliasChoices("commonIssues", "common_issues"))
+
+    def content(self) -> dict[str, Any]:
+        """What the reviewer says, in the specification's names."""
+        return {
+            "verdict": self.verdict,
+            "notes": self.notes,
+            "failureMode": self.failure_mode,
+            "severityTag": self.severity_tag,
+            "qualityRating": self.quality_rating,
+            "commonIssues": list(self.common_issues) if self.common_issues is not None else None,
+        }
+
+
+class FeedbackPart(Body):
+    """Thumbs up or down."""
+
+    rating: Rating
+    timestamp: Moment | None = None
+
+
+class PatchBody(Body):
+    """What may be changed of a case: what people say of it, and nothing else."""
+
+    annotations: tuple[AnnotationBody, ...] = Field((), max_length=ANNOTATIONS_MAX)
+    feedback: FeedbackPart | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_feedback(cls, value: Any) -> Any:
+        """Read `"feedback": "up"` like `{"rating": "up"}`."""
+        if isinstance(value, dict) and isinstance(value.get("feedback"), str):
+            return {**value, "feedback": {"rating": value["feedback"]}}
+        return value
+
+
+class FeedbackBody(FeedbackPart):
+    """Thumbs up or down for a trace or an event."""
+
+    trace_id: Name | None = Field(None, validation_alias=AliasChoices("traceId", "trace_id"))
+    event_id: Name | None = None
+
+    @model_validator(mode="after")
+    def _one_id(self) -> "FeedbackBody":
+        """Refuse feedback for nothing, or for two things."""
+        if (self.trace_id is None) == (self.event_id is None):
+            raise ValueError("give either trace_id or event_id")
+        return self
+
+    @property
+    def id(self) -> str:
+        """The id that is rated."""
+        return self.trace_id or self.event_id or ""
+
+
+class SearchBody(Body):
+    """A search in the texts of the kept cases. `filter`: parameters as of /api/cases."""
+
+    text: str = Field(min_length=2, max_length=256)
+    filter: dict[Annotated[str, Field(max_length=64)], str | list[str]] = Field(default_factory=dict, max_length=32)
+    cursor: str | None = Field(None, max_length=2_000)
+    limit: int = Field(50, ge=1, le=500)
+
+
+class ViewBody(Body):
+    """A saved view: the query part of an address of /cases."""
+
+    query: str = Field(max_length=4_000)
+
+
+BodyModel = TypeVar("BodyModel", bound=Body)
+
+
+def read_body(model: type[BodyModel], document: Any) -> BodyModel:
+    """Validate a body. Raises `Refusal` (422) with the first fields at fault."""
+    if not isinstance(document, dict):
+        raise Refusal("the body is not a JSON object", 422)
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise Refusal(explain(error, model).replace("the case ", "the body: "), 422) from None

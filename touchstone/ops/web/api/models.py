@@ -1,0 +1,211 @@
+"""Models of the API's JSON responses, for the OpenAPI document; tests compare the responses with them."""
+
+from typing import Any, Literal
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from touchstone.ops.web.response_models import Answer
+from touchstone.schemas.reading import CaseReading
+
+State = Literal["kept", "source_expired", "too_large", "unreadable", "removed", "forgotten"]
+
+
+class ListedCase(Answer):
+    """A case with one of its results. `kept`: the archive has it. `feedback`: up, down, or null. `annotated`: somebody has annotated it.
+
+    `severity`: the highest of its findings. `matched`: which of id and codes holds the text that was searched for.
+    """
+
+    event_id: str
+    result_id: str
+    case_id: str | None
+    name: str
+    kind: str
+    suite: str
+    suite_version: str
+    label: str
+    values: dict[str, float | None]
+    codes: list[str]
+    severity: str | None
+    findings_total: int
+    failures_total: int
+    concern_id: str | None
+    batch_id: str | None
+    model: str | None
+    source: str | None
+    at: str
+    kept: bool
+    feedback: str | None
+    annotated: bool
+    matched: str | None
+
+
+class Cases(Answer):
+    """A page of results, newest first. `next`: the cursor of the next page. `total`: of all pages; null if counting would take too long."""
+
+    cases: list[ListedCase]
+    next: str | None
+    total: int | None
+    total_at_least: int
+
+
+class Facet(Answer):
+    """A value, how many results have it, and how many of them have each label."""
+
+    value: str
+    count: int
+    labels: dict[str, int]
+
+
+class Facets(Answer):
+    """Counts of results by a property."""
+
+    by: str
+    values: list[Facet]
+    total: int | None
+
+
+class Kept(Answer):
+    """What the archive has of the event. `path`: of the object. `state`: kept, or why it is not."""
+
+    path: str | None
+    bytes: int | None
+    state: State
+
+
+class Can(Answer):
+    """What this client may do here."""
+
+    text: bool
+    annotate: bool
+    admin: bool
+
+
+class CaseResult(Answer):
+    """One result of the event. `result`: the result event, without the messages and details if the client has no right to text. `replay`: scores it again."""
+
+    result_id: str
+    suite: str
+    suite_version: str
+    config_digest: str
+    label: str
+    name: str
+    at: str
+    replay: str | None
+    result: dict[str, Any]
+
+
+class Span(Answer):
+    """A step of the generation."""
+
+    name: str
+    duration_ms: float
+
+
+class Annotation(Answer):
+    """What a person says of a case. `notes` and `commonIssues` are null without the right to text, because they may quote it."""
+
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
+
+    trace_id: str | None
+    reviewer_id: str | None
+    review_pass: int
+    annotated_at: str | None
+    verdict: str | None
+    notes: str | None
+    failure_mode: str | None
+    severity_tag: str | None
+    quality_rating: int | str | None
+    common_issues: list[str] | None
+
+
+class Feedback(Answer):
+    """Thumbs up or down from the application's user."""
+
+    rating: Literal["up", "down"]
+    timestamp: str
+
+
+class OneCase(Answer):
+    """An event with all its results, newest first, and what people say of it. Send `etag` as `If-Match` to annotate it."""
+
+    event_id: str
+    case_id: str | None
+    kind: str | None
+    name: str
+    source: str | None
+    at: str | None
+    kept: Kept | None
+    can: Can
+    results: list[CaseResult]
+    results_total: int
+    annotations: list[Annotation]
+    feedback: Feedback | None
+    others: list[str] = Field(description="further events with the same trace id")
+    spans: list[Span]
+    etag: str
+
+
+class Reading(Answer):
+    """How the case reads beside one result. `text`: shown, or why it is not.
+
+    `no_right`: the token lacks the scope; `not_kept`: the archive's policy did not choose it; `gone`: it could not be kept, or was removed;
+    `unreadable`: it is kept, and the installed suite cannot read it.
+    """
+
+    reading: CaseReading
+    result_id: str
+    text: Literal["shown", "no_right", "not_kept", "gone", "unreadable"]
+
+
+class Stored(Answer):
+    """What became of what was sent. `state`: created, or the same as before."""
+
+    event_id: str
+    trace_id: str | None
+    state: Literal["created", "same"]
+
+
+class Found(Answer):
+    """Results whose cases have the text. `searched` of `total` cases were read so far; go on with `next`."""
+
+    cases: list[ListedCase]
+    next: str | None
+    searched: int
+    total: int
+
+
+class View(Answer):
+    """A saved view: a name, and the query of `/cases` that it stands for."""
+
+    name: str
+    query: str
+
+
+class Views(Answer):
+    """All saved views, by name."""
+
+    views: list[View]
+
+
+class Run(Answer):
+    """A run: results of one suite, version and configuration, of one batch or of all cases without one."""
+
+    run: str
+    suite: str
+    suite_version: str
+    config_digest: str
+    concern_id: str | None
+    batch_id: str | None
+    first_at: str
+    last_at: str
+    cases: int
+    labels: dict[str, int]
+    means: dict[str, float] = Field(description="value → mean of the results that have it")
+
+
+class Runs(Answer):
+    """The runs, latest first."""
+
+    runs: list[Run]

@@ -1,0 +1,44 @@
+"""What the API reads and writes: the result store and the archive, opened when they are first needed."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.history import History
+from touchstone.scorers.suite import Suite
+
+
+class Archive(Protocol):
+    """The archive, as the API uses it. Calls block, and raise `ArchiveAway`, `Undecipherable` or `Missing`."""
+
+    def document(self, event_id: str) -> bytes:
+        """The event as it was kept."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The opened store and archive. `archive` is None if this service has none."""
+
+    history: History
+    index: CaseIndex
+    archive: Archive | None
+
+
+class Sources:
+    """Opens the store and the archive at the first request, and again after a failure: the projector may make the store later than this service starts."""
+
+    def __init__(self, opening: Callable[[], Opened], suites: Mapping[str, Suite]) -> None:
+        self._opening = opening
+        self._opened: Opened | None = None
+        self._lock = threading.Lock()
+        self.suites = suites
+
+    def get(self) -> Opened:
+        """The opened ones. Raises `ConfigError` or `StoreUnavailable`."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._opening()
+            return self._opened
