@@ -2,12 +2,16 @@
 
 from typing import Any
 
+from sqlalchemy import text
+
 from tests.streams.results_topic import BEGAN as AT
 from tests.streams.results_topic import TOPIC, projection, result
 from touchstone.ops.store.results import ResultStore
+from touchstone.ops.store.schema import annotations, cases, codes, feedback, history_indexes, results, views
 from touchstone.schemas.result import Failure, Finding, ScoreResult, Severity
+from touchstone.streams.account.listed import Listed
 
-__all__ = ["AT", "add", "scored"]
+__all__ = ["AT", "add", "as_version_3", "scored"]
 
 
 def scored(
@@ -33,3 +37,15 @@ def scored(
 
 def add(store: ResultStore, *events: ScoreResult) -> None:
     store.apply(projection(*events, first=store.positions(TOPIC).get(0, 0)), 0.0)
+
+
+def as_version_3(store: ResultStore) -> None:
+    """Take out what version 4 has added."""
+    with store.engine.begin() as connection:
+        for index in history_indexes:
+            index.drop(connection, checkfirst=True)
+        for table in (codes, cases, annotations, feedback, views):
+            table.drop(connection)
+        for name in Listed._fields[:-1]:
+            connection.execute(text(f"ALTER TABLE {results.name} DROP COLUMN {name}"))
+        connection.execute(text("UPDATE touchstone_schema SET version = 3"))

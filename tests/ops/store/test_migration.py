@@ -11,8 +11,11 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
+from tests.ops.store.histories import add, as_version_3, scored
 from tests.streams.fakes import FakeRecord
+from touchstone.ops.store import migration
 from touchstone.ops.store.engine import open_engine
+from touchstone.ops.store.history import History
 from touchstone.ops.store.reports import Chosen, StoredEntries
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import SCHEMA_VERSION, results
@@ -95,6 +98,27 @@ def test_what_was_stored_before_is_recognised_when_it_comes_again(old_url: str) 
         applied = store.apply(project("touchstone.results", {0: 8}, {0: records}), 0.0)
         assert applied == Applied(repeats=1, replays=len(RESULTS))
         assert all(batch.revision == 1 for batch in store.due(float("inf"), 10))
+    finally:
+        store.close()
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_a_store_of_version_3_lists_its_cases_afterwards(store_url: str, create: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ResultStore.open(store_url, create=True)
+    add(store, *(scored(f"e{n}", n, codes=("c", f"code-{n}"), model="writer", kind="trace") for n in range(7)))
+    before = History(store.engine).cases()
+    as_version_3(store)
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE touchstone_results SET document = '{' WHERE event_id = 'e3'"))
+    store.close()
+
+    monkeypatch.setattr(migration, "_ROWS_AT_A_TIME", 2)
+    store = ResultStore.open(store_url, create=create)
+    try:
+        after = History(store.engine).cases()
+        assert [row for row in after.rows if row.event_id != "e3"] == [row for row in before.rows if row.event_id != "e3"]
+        assert [(row.kind, row.codes) for row in after.rows if row.event_id == "e3"] == [("", ())]
+        assert {str(index["name"]) for index in inspect(store.engine).get_indexes("touchstone_results")} == {str(index.name) for index in results.indexes}
     finally:
         store.close()
 

@@ -3,6 +3,7 @@
 import pytest
 from sqlalchemy import text
 
+from tests.ops.store.histories import as_version_3
 from tests.streams.results_topic import SOURCE, TOPIC, ledger, records, result
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import metadata
@@ -124,7 +125,8 @@ def test_a_store_of_version_2_is_brought_up_to_date_whole(store_url: str) -> Non
 
 
 def _as_version_2(store: ResultStore) -> None:
-    """Take out what version 3 has added."""
+    """Take out what versions 3 and 4 have added."""
+    as_version_3(store)
     with store.engine.begin() as connection:
         for table, columns, key in (
             ("touchstone_repeats", "result_id, source_topic, source_partition, source_offset, suite, suite_version", "result_id, source_topic, source_offset"),

@@ -66,6 +66,8 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
 
     async def readyz(_: Request) -> Response:
         fault = service.hub.fault
+        if fault is not None and service.hub.progress:
+            fault = f"{fault}; {service.hub.progress}"
         return PlainTextResponse("ok\n" if fault is None else f"{fault}\n", 200 if fault is None else 503)
 
     async def nothing(_: Request) -> Response:

@@ -20,6 +20,7 @@ from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.suite_documents import suite_document, suite_or_placeholder
 from touchstone.schemas.settings.house import Settings
 from touchstone.streams.subscription.events import NAME_CHARS_MAX, Filter
+from touchstone.streams.subscription.hub import CONNECTING
 from touchstone.streams.telemetry.serve_counts import CONTENT_TYPE, exposition
 
 #: Clients that ask for the same summary share one for this long.
@@ -77,6 +78,8 @@ class Documents:
         oldest = next(iter(hub.window.page(hub.window.first, 1)), None)
         first_ms = oldest.event.at_ms if oldest is not None else None
         is_away = hub.fault is not None
+        is_reading = hub.catching_up is not None and (hub.fault in {None, CONNECTING})
+        done, total = hub.catching_up or (None, None)
         for suite in suites:
             suite["lag"] = self._service.lag.get(suite["suite"])
         return {
@@ -85,16 +88,18 @@ class Documents:
             "minutes": minutes,
             "position": hub.id,
             "connection": {
-                "state": "away" if is_away else "live",
+                "state": "catching_up" if is_reading else "connecting" if hub.fault == CONNECTING else "away" if is_away else "live",
                 "reason": hub.fault,
+                "read": done if is_reading else None,
+                "to_read": total if is_reading else None,
                 "since": utc(hub.fault_since * 1000) if is_away else None,
                 "lag_records": None if is_away else hub.counts.unread,
             },
-            # If nothing has left the window, there were no earlier events.
+            # If nothing has left the window, there were no earlier events. Before the past has been read, nothing is known to be whole.
             "window": {
                 "events": len(hub.window),
                 "first_at": utc(first_ms) if first_ms is not None else None,
-                "is_whole": not hub.window.is_cut or (first_ms is not None and first_ms <= since_ms),
+                "is_whole": hub.live.is_set() and not is_reading and (not hub.window.is_cut or (first_ms is not None and first_ms <= since_ms)),
             },
             "per_second": sum(suite["per_second"] for suite in suites),
             "dead_letters": sum(suite["dead_letters"] for suite in suites),

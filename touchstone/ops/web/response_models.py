@@ -197,16 +197,21 @@ class SuiteSummary(Answer):
 
 
 class Connection(Answer):
-    """The connection to Kafka. `state`: live or away. `reason` and `since`: while it is away. `lag_records`: records that this service has not read yet."""
+    """The connection to Kafka. `state`: connecting, catching_up (earlier events are being read: `read` of `to_read` records), live, or away.
+
+    `reason` and `since`: while no events come. `lag_records`: records that this service has not read yet.
+    """
 
     state: str
     reason: str | None
+    read: int | None
+    to_read: int | None
     since: str | None
     lag_records: int | None
 
 
 class Window(Answer):
-    """The latest events in memory, from which the figures are computed. `is_whole`: they reach back as far as was asked."""
+    """The latest events in memory, from which the figures are computed. `is_whole`: they reach back as far as was asked, and have been read."""
 
     events: int
     first_at: str | None

@@ -14,6 +14,9 @@ from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, NAME
 from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
+    from touchstone.schemas.case import Case
+    from touchstone.schemas.reading import CaseReading
+    from touchstone.schemas.result import ScoreResult
     from touchstone.scorers.clinical.documents import Validated
     from touchstone.scorers.clinical.scorer import ClinicalScorer
 
@@ -44,6 +47,13 @@ def validate_document(content: bytes | str | dict[str, Any], form: ClinicalForma
     return DocumentValidator(settings).validate(content, form)
 
 
+def reading(case: Case | None, result: ScoreResult) -> CaseReading:
+    """How a trace reads beside its result: prompt, scores, findings, the patient's chart, and the documents with each finding at its place."""
+    from touchstone.scorers.clinical.reading.case_reading import read_case
+
+    return read_case(case, result, SUITE.case_name(result))
+
+
 SUITE = Suite(
     name=NAME,
     version=VERSION,
@@ -71,6 +81,7 @@ SUITE = Suite(
     report_model=list[WrittenEntry],
     reported_cases=batch.cases_of,
     layouts={"console": layout.console_pieces, "json": batch.json_pieces},
+    reading=reading,
     samples=samples.samples,
     doctor=checkup.doctor,
 )

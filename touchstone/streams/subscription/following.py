@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchstone.streams.subscription.events import Filter
-from touchstone.streams.subscription.hub import SNAPSHOT_AFTER_RESET, Hub, pieces
+from touchstone.streams.subscription.hub import CAUGHT_UP, PROGRESS_S, SNAPSHOT_AFTER_RESET, Hub, pieces
 from touchstone.streams.subscription.items import Beat, Closing, Item, Reset, ResetReason
 from touchstone.streams.subscription.past import Past, PositionLost
 from touchstone.streams.subscription.positions import Clock, Positions, TopicIds, covers
@@ -39,8 +39,8 @@ class Wish:
 async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncGenerator[Item, None]:
     """The items of one stream, without end. `Closing` is the last one. The caller is done with `watcher` when this is closed."""
     while not hub.live.is_set():
-        yield Beat(note="waiting for kafka")
-        await _either(hub.live.wait(), hub.settings.heartbeat_s)
+        yield Beat(note=hub.progress or "waiting for kafka")
+        await _either(hub.live.wait(), min(PROGRESS_S, hub.settings.heartbeat_s))
     generation, reason = hub.generation, wish.lost
     if wish.since is not None and reason is None and not hub.closing:
         try:
@@ -61,6 +61,8 @@ async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncGen
             watcher.add_notice(Reset(reason))
         if reason is not None or wish.since is None:
             hub.snapshot(watcher, wish.chosen, max(wish.snapshot, SNAPSHOT_AFTER_RESET) if reason is not None else wish.snapshot)
+        else:
+            watcher.add_notice(Beat(hub.id, CAUGHT_UP))
         hub.join(watcher, wish.chosen)
         while True:
             item = await watcher.take()
@@ -83,7 +85,11 @@ async def _from(hub: Hub, past: Past, wish: Wish) -> AsyncGenerator[Item, None]:
         if behind:
             way = "kafka"
             async with aclosing(past.read(hub, reached, behind, wish.chosen)) as items:
+                noted = False
                 async for item in items:
+                    if not noted:
+                        noted = True
+                        yield Beat(note="catching up")
                     yield item
             continue
         number = hub.window.first

@@ -23,6 +23,12 @@ PIECE_BYTES = 65_536
 #: Events of the snapshot after a reset that nobody asked for.
 SNAPSHOT_AFTER_RESET = 100
 TICK_S = 0.25
+#: Says to a watcher that what follows is new.
+CAUGHT_UP = "caught up"
+
+#: While the past is read, everyone hears how far this often.
+PROGRESS_S = 1.0
+CONNECTING = "connecting to the broker"
 
 #: An event, outcomes, or nothing that is counted; its partition and its offset.
 Arrival = tuple[Place, int, Event | Outcomes | None]
@@ -32,7 +38,8 @@ class Hub:
     """The window of latest events and the watchers of one process.
 
     `generation` changes when the topics have been replaced (`lost`: how that was met): positions of an earlier one mean nothing. `fault`: why no
-    events come at the moment; None while they do. `ends`: the topics' ends as last asked for.
+    events come at the moment; None while they do. `ends`: the topics' ends as last asked for. `catching_up`: records read and records to read, while
+    earlier events are read, at the start and after an outage; None once what comes is new.
     """
 
     def __init__(self, settings: ServeSettings, counts: ServeCounts | None = None) -> None:
@@ -41,7 +48,9 @@ class Hub:
         self.started_at = time.time()
         self.generation = 0
         self.lost: ResetReason = "unknown"
-        self.fault: str | None = "connecting to the broker"
+        self.fault: str | None = CONNECTING
+        self.catching_up: tuple[int, int] | None = None
+        self._goal: tuple[Positions, int] | None = None
         self.fault_since = time.time()
         self.closing = False
         self.window = Window({}, settings.window_events, settings.window_bytes)
@@ -78,6 +87,7 @@ class Hub:
         `reason`: why positions from before mean nothing now; every watcher then gets it, and a snapshot.
         """
         self.topics = dict(topics or {})
+        self.catching_up = self._goal = None
         self.window = Window(start, self.settings.window_events, self.settings.window_bytes)
         self._clock = Clock(start, self.topics)
         self._arrive(arrivals)
@@ -105,6 +115,37 @@ class Hub:
             for chosen, watchers in self._channels.items():
                 self._fan_out(fresh, before, chosen, watchers)
         self._wake()
+        self._count_down()
+
+    def aim(self, ends: Mapping[Place, int]) -> None:
+        """From here the events up to `ends` are of the past: they came while no one read."""
+        total = self._unread(ends)
+        self._goal = (dict(ends), total) if total else None
+        self.catching_up = (0, total) if total else None
+
+    def caught_up(self) -> None:
+        """Everything up to the goal has been read."""
+        if self.catching_up is not None:
+            self.catching_up = self._goal = None
+            self._notify(Beat(note=CAUGHT_UP))
+
+    def _count_down(self) -> None:
+        """Compare what has been read with the goal."""
+        if self._goal is not None:
+            ends, total = self._goal
+            left = self._unread(ends)
+            self.catching_up = (max(0, total - left), total)
+            if not left:
+                self.caught_up()
+
+    def _unread(self, ends: Mapping[Place, int]) -> int:
+        """How many records lie between what has been read and these ends."""
+        return sum(max(0, end - self.positions.get(place, 0)) for place, end in ends.items())
+
+    @property
+    def progress(self) -> str:
+        """How far the past has been read, as a line; empty where nothing is to be read."""
+        return "" if self.catching_up is None else "catching up {:,} of {:,}".format(*self.catching_up)
 
     def _arrive(self, arrivals: Iterable[Arrival]) -> list[Seen]:
         """Count what has come, and keep it."""
@@ -152,10 +193,14 @@ class Hub:
         self.counts.broker(up=False)
 
     async def tick(self) -> None:
-        """Give every quiet watcher a sign of life, until cancelled."""
+        """Give every quiet watcher a sign of life, and all of them how far the past has been read, until cancelled."""
+        reported = 0.0
         while True:
             await asyncio.sleep(min(TICK_S, self.settings.heartbeat_s))
             now = time.monotonic()
+            if self.catching_up is not None and now - reported >= PROGRESS_S:
+                reported = now
+                self._notify(Beat(note=self.progress))
             for watcher in self._everyone():
                 if watcher.is_idle and now - watcher.idle_since >= self.settings.heartbeat_s:
                     watcher.idle_since = now

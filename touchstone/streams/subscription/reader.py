@@ -136,10 +136,19 @@ class Reader:
                 waiting = []
             wait_ms = POLL_MS if not waiting else int(due_s * 1000) + 1
             polled = await consumer.getmany(timeout_ms=wait_ms, max_records=POLL_RECORDS_MAX - len(waiting))
+            if not polled and not waiting and self._hub.catching_up is not None and await self._is_at_the_end(consumer):
+                self._hub.caught_up()  # what is left has no records: markers of transactions, or compacted ones
             waiting += [self._arrival(record) for record in in_time(polled.values())]
             now = time.monotonic()
         if waiting:
             self._hub.publish(waiting)
+
+    async def _is_at_the_end(self, consumer: AIOKafkaConsumer) -> bool:
+        """True if nothing is left to read up to the ends that were last asked for."""
+        for part in consumer.assignment():
+            if await consumer.position(part) < self._hub.ends.get(self._place(part), 0):
+                return False
+        return True
 
     async def _assign(self, consumer: AIOKafkaConsumer, parts: list[Any]) -> None:
         """Take every partition: where the hub is, or with the latest events if it is nowhere yet or its place is gone."""
@@ -159,6 +168,7 @@ class Reader:
                 self._hub.add_partition(place, begin)
             for part in parts:
                 consumer.seek(part, self._hub.positions[self._place(part)])
+            self._hub.aim(ends)
             return
         if lost is not None:
             log.warning("results_start_again", code=lost)
@@ -176,13 +186,18 @@ class Reader:
         found: dict[Place, deque[Record]] = {place: deque() for place in ends}
         size = 0
         left = {part for part, place in parts.items() if start[place] < ends[place]}
+        at = {part: start[place] for part, place in parts.items()}
+        began, total = sum(at.values()), sum(max(0, ends[place] - start[place]) for place in ends)
+        self._hub.catching_up = (0, total) if total else None
         while left:
             async with asyncio.timeout(self._settings.kafka.request_timeout_s):
                 polled = await consumer.getmany(*left, timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
                 for part, records in polled.items():
                     found[parts[part]].extend(records)
                     size += sum(len(record.value or b"") for record in records)
-                left = {part for part in left if await consumer.position(part) < ends[parts[part]]}
+                at |= {part: await consumer.position(part) for part in left}
+                left = {part for part in left if at[part] < ends[parts[part]]}
+            self._hub.catching_up = (min(total, sum(at.values()) - began), total)
             while size > serve.window_bytes:
                 place = max(found, key=lambda one: len(found[one]))
                 dropped = found[place].popleft()

@@ -2,42 +2,90 @@
 
 const DRAW_MS = 250;
 const REFRESH_MS = 2_000;
+const PAUSE_MS_MAX = 6_000; // figures are asked for at least this often while events come
 const IDLE_MS = 10_000;
+const AGE_MS = 5_000; // figures that are older say so
 const NEWS_MS = 8_000; // how long news about the connection is shown
+const BEHIND_MS = 30_000; // results of this time say how far the list is behind
+const BEHIND_MAX = 40;
 
 const due = {figures: true, batches: true, suites: true};
 let looked = false; // whether figures have been shown
-let kafkaAway = "", lostAt = 0, retryAt = 0, news = "", newsUntil = 0;
+let kafkaAway = "", awaySince = 0, lostAt = 0, backFrom = 0, wasReset = false, retryAt = 0, news = "", newsUntil = 0, figuresAt = 0;
+let progress = "", reading = false, synced = false; // `synced`: the stream has delivered everything from before; `reading`: the service itself is not there yet; `progress`: how far
+let behind = []; // of the latest new results: when they arrived, and how long after their scoring
 
 const STATES = {
-  connecting: ["◌", "connecting"], live: ["●", "live"], reconnecting: ["◌", "not connected"], closing: ["◌", "the service is closing"],
-  token: ["○", "token needed"], away: ["◐", "Kafka unreachable"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
+  connecting: ["◌", "connecting"], catching: ["◔", "catching up"], live: ["●", "live"], reconnecting: ["◌", "stale"], closing: ["◌", "stale: the service is closing"],
+  token: ["○", "token needed"], away: ["◐", "stale: Kafka unreachable"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
 };
 
 /** Show the state of the connection. */
 function showState(name, text = "") {
   const [mark, word] = STATES[name];
   const shown = $("state");
+  if (document.body.dataset.state !== name) setText($("state-said"), text || word); // the seconds in it are not for a screen reader
   document.body.dataset.state = name;
   setText(shown.firstElementChild, mark);
   setText(shown.lastElementChild, text || word);
 }
 
+/** How long after its scoring a result is here: the middle of the latest new ones; null if none came lately. */
+function behindMs() {
+  behind = behind.filter((one) => Date.now() - one.at < BEHIND_MS).slice(-BEHIND_MAX);
+  return behind.length ? behind.map((one) => one.ms).sort((one, other) => one - other)[behind.length >> 1] : null;
+}
+
+/** The word for a state, with what is known: how far, how late, since when. */
+function stateText(name) {
+  if (name === "catching" && progress) return progress;
+  if (name === "live") {
+    const ms = behindMs();
+    return ms === null ? "live" : `live, ${ms < 95 ? "< 0.1" : ms < 9_950 ? (ms / 1000).toFixed(1) : Math.round(ms / 1000)} s behind`;
+  }
+  const since = name === "away" ? awaySince : lostAt;
+  if (["reconnecting", "closing", "away"].includes(name) && since) return `stale since ${moment(clock, since)}${name === "away" ? ": Kafka unreachable" : name === "closing" ? ": the service is closing" : ""}`;
+  return "";
+}
+
 function drawState() {
+  showAge();
   if (session.tokenAsked !== null) return;
   const now = Date.now();
   if (now > newsUntil) news = "";
   let name = state.connection;
-  if (name === "live") name = kafkaAway ? "away" : news.includes("gap") ? "gap" : state.paused ? "paused" : "live";
-  showState(name);
+  if (name === "live") name = kafkaAway ? "away" : !synced || reading ? (looked || progress ? "catching" : "connecting") : news.includes("gap in") ? "gap" : state.paused ? "paused" : "live";
+  showState(name, stateText(name));
   const left = Math.ceil((retryAt - now) / 1000);
   const next = left > 0 ? `Next try in ${left} s.` : "Trying now …";
   let notice = news;
   if (lostAt && state.connection !== "live") notice = `${name === "closing" ? "The service has ended" : "Not connected"} since ${moment(clock, lostAt)}; the page shows the state of then. ${next}`;
-  else if (kafkaAway) notice = `The service cannot reach Kafka${kafkaAway === "yes" ? "" : ` (${kafkaAway})`}. It continues by itself, and no event will be missed.`;
+  else if (name === "away") notice = `The service cannot reach Kafka${kafkaAway === "yes" ? "" : ` (${kafkaAway})`}. It continues by itself, and no event will be missed.`;
+  else if (name === "catching") notice = "Earlier results are being read; figures and list are not complete yet.";
   $("notice").hidden = !notice;
   setText($("notice"), notice);
   nameAddress();
+}
+
+/** The age of the figures, once it matters. */
+function showAge() {
+  const ms = figuresAt ? Date.now() - figuresAt : 0;
+  $("age").hidden = ms < AGE_MS;
+  if (ms >= AGE_MS) setText($("age"), `figures ${ago(figuresAt, Date.now()).replace(" ago", "")} old`);
+  document.body.classList.toggle("stale", ms >= AGE_MS && document.body.dataset.state !== "live");
+}
+
+/** Everything from before has come: from now on what comes is new. */
+function setSynced() {
+  if (synced) return;
+  synced = true;
+  reading = false;
+  progress = "";
+  behind = [];
+  if (backFrom) announce(`Connected again after ${ago(backFrom, Date.now()).replace(" ago", "")}${wasReset ? "." : ", and continued without a gap."}`);
+  backFrom = 0;
+  Object.assign(due, {figures: true, batches: true, suites: true});
+  drawState();
 }
 
 function announce(text) {
@@ -51,27 +99,38 @@ follow({
   event(type, data) {
     if (type === "touchstone.result") {
       takeResult(data);
+      if (synced) behind.push({at: Date.now(), ms: Math.max(0, clockNow() - Date.parse(data.scored_at ?? data.at))});
       if (!state.suites.has(data.suite)) due.suites = true;
     } else due.batches = true;
     due.figures = true;
   },
   note(comment) {
-    if (comment === "kafka is away") kafkaAway = "yes";
-    else if (comment === "kafka is back") kafkaAway = "";
+    if (comment === "kafka is away") {
+      kafkaAway ||= "yes";
+      awaySince ||= Date.now();
+    } else if (comment === "kafka is back") kafkaAway = "";
+    else if (comment.startsWith("catching up") || comment.startsWith("waiting for")) {
+      synced = false;
+      progress = comment.startsWith("catching up ") ? comment : "";
+      if (comment === "waiting for kafka") due.figures = true;
+    } else if (comment === "caught up" || comment === "alive") setSynced();
+    if (!kafkaAway) awaySince = 0;
   },
   gap(dropped) {
     takeMark(`gap: ${counted(Number(dropped) || 0, "event")} left out here, because this page was too slow; the figures include them`);
     announce("There is a gap in the live list; the figures are complete.");
   },
   reset(reason) {
+    wasReset = true;
     takeMark(`gap: ${RESETS[reason] ?? "the stream could not be continued"}; the latest results follow`);
     announce("There is a gap in the live list; the figures are complete.");
     Object.assign(due, {figures: true, batches: true, suites: true});
   },
   state(name, untilMs) {
     if (name === "live") {
-      if (lostAt) announce(`Connected again after ${ago(lostAt, Date.now()).replace(" ago", "")}, and continued without a gap.`);
+      backFrom ||= lostAt;
       lostAt = 0;
+      synced = wasReset = false;
       Object.assign(due, {figures: true, batches: true, suites: true});
     } else if (!lostAt && state.connection === "live") lostAt = Date.now();
     if (state.connection !== "closing" || name !== "reconnecting") state.connection = name;
@@ -85,6 +144,7 @@ const isEmpty = (summary) => !summary.suites.some((suite) => suite.total || suit
 /** The summary of the chosen period. If that is empty when the page opens, the shortest period that has a result. */
 async function askSummary(minutes) {
   const asked = await askJson(`/v1/summary?minutes=${minutes}`);
+  if (asked.connection.state !== "live") return asked; // what is still being read may hold results
   if (looked || !isEmpty(asked) || !asked.window.events) return asked;
   for (const option of $("minutes").options) {
     const longer = Number(option.value);
@@ -114,7 +174,12 @@ async function refresh() {
     looked = true;
     state.skewMs = new Date(summary.now) - Date.now();
     state.summary = summary;
-    kafkaAway = summary.connection.state === "live" ? "" : summary.connection.reason ?? "yes";
+    figuresAt = Date.now();
+    const {connection} = summary;
+    kafkaAway = connection.state === "away" ? connection.reason ?? "yes" : "";
+    awaySince = kafkaAway ? (connection.since ? Date.parse(connection.since) - state.skewMs : awaySince || Date.now()) : 0;
+    reading = connection.state === "catching_up";
+    if (reading && connection.to_read) progress = `catching up ${grouped.format(connection.read)} of ${grouped.format(connection.to_read)}`;
     showSummary(summary);
     showWorst((await askJson(`/v1/results?minutes=${minutes}&limit=${WORST_SHOWN * 2}`))?.results ?? []);
   } catch (error) {
@@ -127,7 +192,7 @@ async function refresh() {
   }
 }
 
-/** Keep the figures fresh: soon after an event, otherwise every IDLE_MS, and busy for at most a tenth of the time. */
+/** Keep the figures fresh: soon after an event, otherwise every IDLE_MS. A slow service is asked less often, up to PAUSE_MS_MAX. */
 async function keepFresh() {
   for (let asked = 0, pauseMs = 0; ; ) {
     const now = Date.now();
@@ -136,7 +201,7 @@ async function keepFresh() {
       try {
         await refresh();
       } catch { /* the stream shows whether the service is reachable */ }
-      pauseMs = Math.max(REFRESH_MS, 10 * (Date.now() - now));
+      pauseMs = Math.min(PAUSE_MS_MAX, Math.max(REFRESH_MS, 10 * (Date.now() - now)));
       asked = Date.now();
     }
     await new Promise((resolve) => { setTimeout(resolve, DRAW_MS); });

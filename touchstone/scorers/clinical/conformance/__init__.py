@@ -19,6 +19,9 @@ from touchstone.scorers.reporting import Column
 from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
+    from touchstone.schemas.case import Case
+    from touchstone.schemas.reading import CaseReading
+    from touchstone.schemas.result import ScoreResult
     from touchstone.scorers.clinical.conformance.scorer import ConformanceScorer
 
 NAME = "clinical_conformance"
@@ -54,6 +57,13 @@ def read(document: Document, settings: ConformanceSettings) -> Iterable[Found | 
     return read_for_stage(document, settings, "conformance_request")
 
 
+def reading(case: Case | None, result: ScoreResult) -> CaseReading:
+    """How a request, or a trace, reads beside its result, as in the suite of the validators."""
+    from touchstone.scorers.clinical.reading.case_reading import read_case
+
+    return read_case(case, result, SUITE.case_name(result))
+
+
 SUITE = Suite(
     name=NAME,
     version=VERSION,
@@ -72,6 +82,7 @@ SUITE = Suite(
     read=read,
     columns=(Column("conformant", "Conformant", places=1), Column("fhir_conformant", "FHIR", places=1), Column("ccda_conformant", "C-CDA", places=1)),
     metrics=METRICS,
+    reading=reading,
     value_max=100.0,
     group=group,
     doctor=doctor,

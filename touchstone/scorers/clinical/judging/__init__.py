@@ -25,6 +25,9 @@ from touchstone.scorers.reporting import Column, SuiteReport, Table
 from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
+    from touchstone.schemas.case import Case
+    from touchstone.schemas.reading import CaseReading
+    from touchstone.schemas.result import ScoreResult
     from touchstone.scorers.clinical.judging.scorer import CoherenceScorer
 
 NAME = "clinical_judge"
@@ -68,6 +71,13 @@ def tables(report: SuiteReport) -> Iterator[Table]:
     yield tally.table("traces", _STATES)
 
 
+def reading(case: Case | None, result: ScoreResult) -> CaseReading:
+    """How a request, or a trace, reads beside its result, as in the suite of the validators."""
+    from touchstone.scorers.clinical.reading.case_reading import read_case
+
+    return read_case(case, result, SUITE.case_name(result))
+
+
 SUITE = Suite(
     name=NAME,
     version=VERSION,
@@ -95,6 +105,7 @@ SUITE = Suite(
     columns=tuple(Column(name, name.capitalize(), places=1) for name in METRICS[:4]),
     tables=tables,
     metrics=METRICS,
+    reading=reading,
     value_max=100.0,
     group=group,
     event_model=ClinicalEvent,

@@ -1,0 +1,88 @@
+"""Where the findings of a document are in its displayed text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from touchstone.schemas.reading import Mark
+from touchstone.schemas.result import Finding
+from touchstone.scorers.clinical.reading.displayed import Displayed
+from touchstone.scorers.clinical.reading.hl7v2_spots import hl7v2_spots
+from touchstone.scorers.clinical.reading.json_spots import json_spots
+from touchstone.scorers.clinical.reading.spots import Lines, Spot
+from touchstone.scorers.clinical.reading.xml_spots import ccda_spots, fhir_xml_spots
+from touchstone.scorers.reporting.plain_reading import STATES
+
+#: A place in the message of a document that cannot be read.
+_AT_LINE: Final = re.compile(r"\bat (?:byte (?P<byte>\d+) of )?line (?P<line>\d+)(?:,? column (?P<column>\d+))?")
+#: Codes of findings whose message may hold such a place.
+_UNREADABLE: Final = re.compile(r"(?:fhir\.(?:json|xml)|ccda\.xml)\.(?:syntax|encoding)\Z")
+#: A type of resource without a number, other than the Patient, inside of a Bundle.
+_OF_TYPE: Final = re.compile(r"[A-Z]\w*(?:\.|$)")
+
+
+class About(NamedTuple):
+    """A finding of one document. `number`: its index in the result. `path`: inside the document. `item`: id of the finding's line in the list of findings."""
+
+    number: int
+    finding: Finding
+    path: str
+    item: str
+
+
+class Located(NamedTuple):
+    """Where a finding is: its mark, or None and why not. `words`: the place for people."""
+
+    mark: Mark | None
+    words: str
+
+
+def locate(document: Displayed, of: Sequence[About]) -> list[Located]:
+    """The place of each finding in a document's text. Every mark lies inside the text."""
+    if not of:
+        return []
+    lines = Lines(document.text)
+    spots = _spots(document, of)
+    return [_located(document, lines, one, spots.get(one.path)) for one in of]
+
+
+def _spots(document: Displayed, of: Sequence[About]) -> dict[str, Spot | None]:
+    paths = [one.path for one in of if one.path]
+    match document.format:
+        case "json":
+            return json_spots(document.text, paths)
+        case "hl7v2":
+            return hl7v2_spots(document.text, paths)
+        case "xml":
+            is_ccda = any(path.lstrip("/").startswith("ClinicalDocument") for path in paths)
+            return ccda_spots(document.text, paths) if is_ccda else fhir_xml_spots(document.text, paths)
+        case _:
+            return {}
+
+
+def _located(document: Displayed, lines: Lines, one: About, spot: Spot | None) -> Located:
+    named = _AT_LINE.search(one.finding.message) if _UNREADABLE.match(one.finding.code) else None
+    if named is not None:
+        spot = lines.spot(int(named["line"]), int(named["column"] or named["byte"] or 1)) or spot
+    if spot is None:
+        return Located(None, _why(document, one))
+    start = min(spot.start, max(0, len(document.text) - 1))
+    end = min(max(spot.end, start + 1), len(document.text))
+    if end <= start:
+        return Located(None, "the document is empty")
+    line, column = lines.line_and_column(start)
+    state = STATES[one.finding.severity] if spot.is_exact or one.finding.severity == "info" else "missing"
+    note = "" if spot.is_exact else "the element itself is not in the document; this is the nearest one around it"
+    mark = Mark(state=state, start=start, end=end, line=line, column=column, finding=one.number, code=one.finding.code, note=note, to=(one.item,))
+    return Located(mark, f"line {line}, column {column}" + ("" if spot.is_exact else " (the nearest element; the one that is meant is absent)"))
+
+
+def _why(document: Displayed, one: About) -> str:
+    """Why a finding has no place."""
+    if not one.path:
+        return "about the document as a whole"
+    if document.format == "json" and _OF_TYPE.match(one.path):
+        return "about all resources of this type, or the document cannot be read"
+    return "no such place in the document as far as it can be read"

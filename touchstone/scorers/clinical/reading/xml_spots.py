@@ -1,0 +1,141 @@
+"""Places of element paths in XML text: `ClinicalDocument/component/section[2]/@code` in C-CDA, `Patient.name[0].family` in FHIR.
+
+The tags are read from the text itself, so that every element keeps its place, and a document that is not well-formed is read as far as it goes.
+Nothing is expanded or fetched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from touchstone.scorers.clinical.reading.spots import Lines, Spot, Step, steps_of
+
+#: Elements that are read.
+ELEMENTS_MAX: Final = 400_000
+_SDTC: Final = "urn:hl7-org:sdtc"
+_TAG: Final = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[?!][^>]*>|<(/?)([^\s/>\"'<=]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?(/?)>", re.DOTALL)
+_PREFIX: Final = re.compile(r"xmlns:([\w.-]+)\s*=\s*[\"']([^\"']*)[\"']")
+#: A step of an XPath as validators write it, with or without a prefix and a position from 1.
+_XPATH_STEP: Final = re.compile(r"(?:(?P<prefix>[\w*.-]+):)?(?P<name>[\w.?*-]+)(?:\[(?P<number>\d+)\])?")
+_TRAILING_LINE: Final = re.compile(r" (\d{1,11})$")
+
+
+@dataclass(slots=True)
+class _Element:
+    """One element. `name`: as in paths, `sdtc:` before HL7's extensions. `start`, `end`: of its start tag."""
+
+    name: str
+    start: int
+    end: int
+    children: list[_Element] = field(default_factory=list)
+
+    def named(self, name: str) -> list[_Element]:
+        """Its children of one name."""
+        return [child for child in self.children if child.name == name]
+
+    @property
+    def spot(self) -> Spot:
+        """The place of its start tag."""
+        return Spot(self.start, self.end)
+
+
+def _read(text: str) -> _Element:
+    """The elements of a text below one that stands for the document."""
+    sdtc = {prefix for prefix, address in _PREFIX.findall(text) if address == _SDTC} | {"sdtc"}
+    document = _Element("", 0, 0)
+    open_elements = [document]
+    count = 0
+    for tag in _TAG.finditer(text):
+        name = tag[2]
+        if name is None:
+            continue
+        prefix, colon, local = name.partition(":")
+        shown = name if not colon else f"sdtc:{local}" if prefix in sdtc else local
+        if tag[1]:
+            if len(open_elements) > 1:
+                open_elements.pop()
+            continue
+        count += 1
+        if count > ELEMENTS_MAX:
+            break
+        element = _Element(shown, tag.start(), tag.end())
+        open_elements[-1].children.append(element)
+        if not tag[3]:
+            open_elements.append(element)
+    return document
+
+
+def ccda_spots(text: str, paths: Iterable[str]) -> dict[str, Spot | None]:
+    """The place of each path in a C-CDA document; an attribute's is the attribute. None where the text holds no element at all."""
+    document = _read(text)
+    return {path: _ccda_spot(text, document, path) for path in paths}
+
+
+def _ccda_spot(text: str, document: _Element, path: str) -> Spot | None:
+    line = _TRAILING_LINE.search(path)
+    steps, _, attribute = (path[: line.start()] if line is not None else path).strip("/").partition("@")
+    here = document
+    for step in [one for one in steps.split("/") if one]:
+        child = _child(here, step)
+        if child is None:
+            if here is document:
+                return Lines(text).spot(int(line[1])) if line is not None else None
+            return here.spot._replace(is_exact=False)
+        here = child
+    if here is document:
+        return None
+    return _attribute_spot(text, here, attribute) if attribute else here.spot
+
+
+def _child(here: _Element, step: str) -> _Element | None:
+    found = _XPATH_STEP.fullmatch(step)
+    if found is None:
+        return None
+    name = found["name"] if found["prefix"] != "sdtc" else f"sdtc:{found['name']}"
+    same = here.named(name)
+    number = int(found["number"] or 1)
+    return same[number - 1] if 1 <= number <= len(same) else None
+
+
+def _attribute_spot(text: str, element: _Element, name: str) -> Spot:
+    found = re.compile(rf"(?<=[\s:]){re.escape(name.rpartition(':')[2])}\s*=\s*(?:\"[^\"]*\"|'[^']*')").search(text, element.start, element.end)
+    return Spot(found.start(), found.end()) if found is not None else element.spot._replace(is_exact=False)
+
+
+def fhir_xml_spots(text: str, paths: Iterable[str]) -> dict[str, Spot | None]:
+    """The place of each FHIR path in a document of FHIR XML."""
+    document = _read(text)
+    root = document.children[0] if document.children else None
+    return {path: None if root is None else _fhir_spot(root, path) for path in paths}
+
+
+def _fhir_spot(root: _Element, path: str) -> Spot | None:
+    steps, is_whole = steps_of(path)
+    here = root
+    if steps and (steps[0].name == root.name or steps[0].name == "Resource"):
+        steps = steps[1:]
+    elif not steps or not (root.name == "Bundle" and (steps[0].indices or steps[0].name == "Patient")):
+        return None
+    for step in steps:
+        child = _fhir_child(here, step)
+        if child is None:
+            return here.spot._replace(is_exact=False)
+        here = child
+    return here.spot._replace(is_exact=is_whole)
+
+
+def _fhir_child(here: _Element, step: Step) -> _Element | None:
+    index = step.indices[0] if step.indices else 0
+    if step.name[:1].isupper() and here.name == "Bundle":
+        resources = [one for entry in here.named("entry") for holder in entry.named("resource") for one in holder.children[:1] if one.name == step.name]
+        return resources[index] if index < len(resources) else None
+    name = step.name.removeprefix("_")
+    stem = name.removesuffix("[x]")
+    children = here.named(name) if stem == name else [one for one in here.children if one.name.startswith(stem) and one.name[len(stem) :][:1].isupper()]
+    child = children[index] if index < len(children) else None
+    if child is not None and name in {"resource", "contained"} and child.children:
+        return child.children[0]
+    return child
