@@ -21,6 +21,7 @@ from touchstone.schemas.result import FileRef, Finding, Scorecard, ScoreResult
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical import SUITE, conformance, judging, samples
 from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.reading import case_reading, displayed
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.trace_scoring import score_trace
 
@@ -227,3 +228,25 @@ def test_issues_of_external_validators_have_places_too() -> None:
     reading = conformance.SUITE.reading_of(case, result_of(case, Scorecard(label="Fail", values={"conformant": 0.0}, findings=(found,))))
     shown = section(reading, "document-fhir")
     assert shown.text[shown.marks[0].start : shown.marks[0].end] == '"gender": "female"'
+
+
+def test_a_finding_about_every_resource_of_a_type_says_why_it_has_no_place() -> None:
+    found = Finding(severity="info", code="fhir.profiles.must-support", path="outputs.fhir/Observation.component", message="m")
+    case = trace(fhir=fhir())
+    reading = SUITE.reading_of(case, result_of(case, Scorecard(label="Pass", values={}, findings=(found,))))
+    assert section(reading, "findings").items[0].note == "FHIR: about every resource of this type, so about no one place"
+
+
+def test_documents_beyond_the_bounds_are_cut_and_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(displayed, "CHARS_MAX", 100)
+    monkeypatch.setattr(case_reading, "ALL_CHARS_MAX", 100)
+    found = tuple(
+        Finding(severity="major", code="c", path=f"outputs.{form}/{path}", message="m") for form, path in (("fhir", "Observation[2].code"), ("hl7v2", "PID-3"))
+    )
+    case = trace(fhir=json.dumps(fhir(), indent=1), hl7v2=ADT)
+    reading = SUITE.reading_of(case, result_of(case, Scorecard(label="Fail", values={}, findings=found)))
+    first, second = section(reading, "document-fhir"), section(reading, "document-hl7v2")
+    assert (len(first.text), first.note.startswith("the first 100 of ")) == (100, True)
+    assert (second.text, second.note) == ("", "not shown: the documents before it are too long")
+    assert all(not one.marks or one.marks[-1].end <= len(one.text) for one in (first, second))
+    assert all(item.note for item in section(reading, "findings").items)

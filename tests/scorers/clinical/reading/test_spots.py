@@ -147,13 +147,21 @@ def test_attributes_and_absent_elements_of_ccda_have_places(path: str, expected:
 
 def test_fhir_xml_is_read_by_the_paths_of_fhir() -> None:
     text = (
-        '<Bundle xmlns="http://hl7.org/fhir"><entry><resource><Patient><name><given value="A"/><given value="B"/></name>'
+        '<Bundle xmlns="http://hl7.org/fhir"><entry><resource><Patient><name id="n"><given value="A"/><given value="B"/></name>'
         '<gender value="x"/></Patient></resource></entry>\n'
         '<entry><resource><Observation><valueString value="v"/></Observation></resource></entry></Bundle>'
     )
-    paths = ["Patient.name[0].given[1]", "Patient.gender", "Observation[0].value[x]", "Bundle.entry[0].resource.gender", "Observation[0].code", "Bundle"]
+    paths = [
+        "Patient.name[0].given[1]",
+        "Patient.gender",
+        "Observation[0].value[x]",
+        "Bundle.entry[0].resource.gender",
+        "Observation[0].code",
+        "Bundle",
+        "Patient.name[0].id",
+    ]
     found = [shown(text, spot) for spot in fhir_xml_spots(text, paths).values()]
-    assert found == ['<given value="B"/>', '<gender value="x"/>', '<valueString value="v"/>', '<gender value="x"/>', "<Observation>", text[:36]]
+    assert found == ['<given value="B"/>', '<gender value="x"/>', '<valueString value="v"/>', '<gender value="x"/>', "<Observation>", text[:36], 'id="n"']
 
 
 TWO = messages(ADT + "\r" + ADT.replace("ZOE", "ANA"))

@@ -83,6 +83,6 @@ def _why(document: Displayed, one: About) -> str:
     """Why a finding has no place."""
     if not one.path:
         return "about the document as a whole"
-    if document.format == "json" and _OF_TYPE.match(one.path):
-        return "about all resources of this type, or the document cannot be read"
+    if document.format in {"json", "xml"} and _OF_TYPE.match(one.path):
+        return "about every resource of this type, so about no one place"
     return "no such place in the document as far as it can be read"

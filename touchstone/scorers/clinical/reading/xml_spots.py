@@ -109,10 +109,10 @@ def fhir_xml_spots(text: str, paths: Iterable[str]) -> dict[str, Spot | None]:
     """The place of each FHIR path in a document of FHIR XML."""
     document = _read(text)
     root = document.children[0] if document.children else None
-    return {path: None if root is None else _fhir_spot(root, path) for path in paths}
+    return {path: None if root is None else _fhir_spot(text, root, path) for path in paths}
 
 
-def _fhir_spot(root: _Element, path: str) -> Spot | None:
+def _fhir_spot(text: str, root: _Element, path: str) -> Spot | None:
     steps, is_whole = steps_of(path)
     here = root
     if steps and (steps[0].name == root.name or steps[0].name == "Resource"):
@@ -122,7 +122,8 @@ def _fhir_spot(root: _Element, path: str) -> Spot | None:
     for step in steps:
         child = _fhir_child(here, step)
         if child is None:
-            return here.spot._replace(is_exact=False)
+            is_attribute = step.name in {"id", "url"} and step is steps[-1]  # attributes in FHIR XML, where JSON has members
+            return _attribute_spot(text, here, step.name) if is_attribute else here.spot._replace(is_exact=False)
         here = child
     return here.spot._replace(is_exact=is_whole)
 
