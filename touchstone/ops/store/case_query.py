@@ -106,28 +106,35 @@ def after(sort: str, cursor: str | None) -> list[ColumnElement[bool]]:
     """The condition of a further page. Raises `FilterError` for a cursor that no list of this order gave."""
     if not cursor:
         return []
-    key = _read(cursor, sort)
+    key = read_key(cursor, sort, (*(int for _ in ORDERS[sort][1:]), str))
     place, marks = tuple_(*ORDERS[sort]), tuple_(*(literal(part) for part in key))
     return [place > marks if sort == "oldest" else place < marks]
 
 
 def cursor_of(sort: str, row: Any) -> str:
     """The cursor after a row."""
-    key = [sort, *(getattr(row, column.key or "") for column in ORDERS[sort])]
-    return base64.urlsafe_b64encode(orjson.dumps(key)).rstrip(b"=").decode()
+    return written_key(sort, [getattr(row, column.key or "") for column in ORDERS[sort]])
 
 
-def _read(cursor: str, sort: str) -> list[Any]:
-    """The columns that a cursor holds."""
+def written_key(made_for: str, key: Sequence[int | str]) -> str:
+    """A cursor for a list in one order."""
+    return base64.urlsafe_b64encode(orjson.dumps([made_for, *key])).rstrip(b"=").decode()
+
+
+def read_key(cursor: str, made_for: str, types: Sequence[type]) -> list[Any]:
+    """The columns that a cursor holds. Raises `FilterError` if it was made for another list."""
+    key: list[Any]
     try:
         if len(cursor) > _CURSOR_CHARS_MAX:
             raise ValueError
-        key: list[Any]
-        made_for, *key = orjson.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
-        *numbers, name = key
-        fits = len(key) == len(ORDERS[sort]) and all(type(number) is int and abs(number) < 2**63 for number in numbers)
-        if made_for != sort or not fits or not isinstance(name, str) or "\0" in name:
+        order, *key = orjson.loads(base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True))
+        if order != made_for or [type(part) for part in key] != list(types) or not all(map(_fits, key)):
             raise ValueError
     except (binascii.Error, ValueError, TypeError, UnicodeError):
         raise FilterError("cursor: no list in this order gave it; begin without one") from None
     return key
+
+
+def _fits(part: int | str) -> bool:
+    """True if a column can be compared with it."""
+    return "\0" not in part if isinstance(part, str) else abs(part) < 2**63

@@ -157,3 +157,57 @@ class Run:
     labels: Mapping[str, int]
     first: datetime
     last: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ValueShift:
+    """The means of one value over the cases that have it in both runs. `low`, `high`: 95 % interval of the difference. `changed`: cases that differ."""
+
+    name: str
+    before: float
+    now: float
+    difference: float
+    low: float | None
+    high: float | None
+    pairs: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class CodeShift:
+    """How many results of either run have a code."""
+
+    code: str
+    before: int
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedCase:
+    """A case whose label changed. The event ids differ if the runs were paired by case ids."""
+
+    event_id: str
+    case_id: str
+    result_id: str
+    event_before: str
+    result_before: str
+    label_before: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunComparison:
+    """Two runs side by side. `by`: the id that pairs their cases. `labels`: (label before, label now) → cases, of all `pairs`.
+
+    `cases`: a page of those whose label changed.
+    """
+
+    before: Run
+    now: Run
+    by: str
+    pairs: int
+    labels: Mapping[tuple[str, str], int]
+    values: tuple[ValueShift, ...]
+    codes: tuple[CodeShift, ...]
+    cases: tuple[ChangedCase, ...]
+    next: str | None

@@ -9,10 +9,11 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, func, literal,
 
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
 from touchstone.ops.store.case_query import after, cursor_of, matched, ordered, where
-from touchstone.ops.store.case_rows import CaseHistory, CaseRow, FacetValue, Feedback, ListedCase, Page, Rating, case_of
+from touchstone.ops.store.case_rows import CaseHistory, CaseRow, FacetValue, Feedback, ListedCase, Page, Rating, Run, RunComparison, case_of
 from touchstone.ops.store.cases import annotations_of, feedback_row
 from touchstone.ops.store.engine import reading
 from touchstone.ops.store.rows import from_micros, row_of, source_of
+from touchstone.ops.store.runs import RUNS_MAX, compare_runs, list_runs
 from touchstone.ops.store.schema import annotations, cases, codes, feedback, results
 
 PAGE_MAX: Final = 200
@@ -87,6 +88,23 @@ class History:
             for event_id in events[:1]:
                 return _history(connection, event_id, tuple(events[1:]), scope)
         return None
+
+    def runs(self, wanted: CaseFilter = _EVERYTHING, limit: int = RUNS_MAX) -> list[Run]:
+        """The runs with a result that fits, latest first: see `touchstone.ops.store.runs`."""
+        return list_runs(self.engine, wanted, limit)
+
+    def compare(
+        self,
+        before: str,
+        now: str,
+        *,
+        changed: tuple[str, str] | None = None,
+        scope: frozenset[str] | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> RunComparison | None:
+        """Two runs side by side; `changed`: list only cases whose label changed so. None if one has no result that the reader may see."""
+        return compare_runs(self.engine, before, now, changed=changed, scope=scope, limit=limit, cursor=cursor)
 
 
 def _counted(conditions: Sequence[ColumnElement[bool]]) -> Select[Any]:
