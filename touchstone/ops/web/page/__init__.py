@@ -6,7 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 INDEX = FOLDER / "index.html"
-STYLES = ("page.css",)
+STYLES = ("page.css", "lists.css")
 #: In the order of their dependencies.
 SCRIPTS = (
     "dom.js",
@@ -17,6 +17,8 @@ SCRIPTS = (
     "feed.js",
     "panel.js",
     "reading.js",
+    "filters.js",
+    "text_search.js",
     "cases_list.js",
     "case_view.js",
     "review.js",
