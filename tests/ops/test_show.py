@@ -124,3 +124,13 @@ def test_a_long_document_shows_the_lines_around_its_marks() -> None:
 
 def test_everything_unfolds() -> None:
     assert "hidden" in "".join(reading_pieces(EVERY_SECTION, Drawing(everything=True)))
+
+
+def test_a_folded_document_shows_the_lines_where_something_is_wrong() -> None:
+    text = "\n".join(f"line {number}" for number in range(1, 101))
+    marks = (Mark(state="bad", line=50, column=1, code="x.y"), Mark(state="note", line=70, column=1, code="x.z"))
+    section = CodeSection(id="d", title="Document", format="text", text=text, folded=True, marks=marks)
+    drawn = "".join(reading_pieces(CaseReading(suite="s", name="n", label="Fail", sections=(section,)), Drawing()))
+    assert "50 ✗ line 50  [x.y]" in drawn
+    assert "line 49" not in drawn
+    assert "line 70" not in drawn

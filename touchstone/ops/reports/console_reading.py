@@ -65,6 +65,9 @@ def reading_pieces(reading: CaseReading, drawing: Drawing) -> Iterator[str]:
 
 def _section(section: Section, drawing: Drawing) -> Iterator[RenderableType]:
     folded = section.folded and not drawing.everything
+    if folded and isinstance(section, CodeSection):
+        yield from _wrong_lines(section)
+        return
     yield Text()
     title = Text().append_text(literal(section.title, "bold"))
     if note := "; ".join(filter(None, (section.note, f"folded, {_EVERYTHING}" if folded else ""))):
@@ -73,6 +76,23 @@ def _section(section: Section, drawing: Drawing) -> Iterator[RenderableType]:
     if not folded:
         for block in _content(section, drawing):
             yield Padding(block, (0, 0, 0, 2), expand=False)
+
+
+def _wrong_lines(section: CodeSection) -> Iterator[RenderableType]:
+    """The lines of a folded document where something is wrong or missing."""
+    marks = by_line(section.text, tuple(mark for mark in section.marks if mark.state in {"bad", "missing"}))
+    words = counted(section.text.count("\n") + 1, "line")
+    note = f"{words}, those where something is wrong; {_EVERYTHING}" if marks else f"{words}; folded, {_EVERYTHING}"
+    yield Text()
+    yield Text().append_text(literal(section.title, "bold")).append_text(literal(f" ({'; '.join(filter(None, (section.note, note)))})", "dim"))
+    lines = section.text.split("\n") if marks else []
+    gutter = len(str(len(lines)))
+    for line in sorted(marks)[:ITEMS_MAX]:
+        found = sorted(marks[line], key=lambda mark: mark.state != "bad")
+        head = literal(f"{line:>{gutter}} ", "dim").append_text(_sign(found[0].state)).append(" ").append_text(_cut(lines[line - 1], found))
+        yield Padding(head.append_text(literal(f"  [{', '.join(dict.fromkeys(mark.code for mark in found if mark.code))}]", "dim")), (0, 0, 0, 2), expand=False)
+    if len(marks) > ITEMS_MAX:
+        yield Padding(literal(f"and {counted(len(marks) - ITEMS_MAX, 'more line')}; {_EVERYTHING}", "dim"), (0, 0, 0, 2), expand=False)
 
 
 def _content(section: Section, drawing: Drawing) -> Iterator[RenderableType]:

@@ -250,3 +250,11 @@ def test_documents_beyond_the_bounds_are_cut_and_say_so(monkeypatch: pytest.Monk
     assert (second.text, second.note) == ("", "not shown: the documents before it are too long")
     assert all(not one.marks or one.marks[-1].end <= len(one.text) for one in (first, second))
     assert all(item.note for item in section(reading, "findings").items)
+
+
+def test_a_missing_segment_is_marked_beside_its_neighbour(validator: DocumentValidator) -> None:
+    text = "MSH|^~\\&|A|B|C|D|20260302120000-0500||ORU^R01^ORU_R01|2|P|2.5.1\rPID|1||4711^^^H^MR||Sample^Zoe\rOBX|1|NM|4548-4^HbA1c^LN||7.20|%|||||F\r"
+    reading, result = read(trace(hl7v2=text), validator)
+    index = next(number for number, one in enumerate(result.findings) if one.code == "structure.missing-segment")
+    mark = next(one for one in section(reading, "document-hl7v2").marks if one.finding == index)
+    assert (mark.line, mark.state) == (3, "missing")

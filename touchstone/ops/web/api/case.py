@@ -97,7 +97,10 @@ class OneCase:
         why, document = self._text_of(found)
         case = None
         if document is not None:
-            case = case_of(document, result.kind, self._sources.suites, result.suite)
+            # A later stage's result may be of the same event as the trace that is kept: the document's own kind comes first.
+            kinds = dict.fromkeys((found.kept.kind if found.kept else "", result.kind))
+            read = (case_of(document, kind, self._sources.suites, result.suite) for kind in kinds if kind)
+            case = next((one for one in read if one is not None), None)
             why = "unreadable" if case is None else "shown"
         reading = reading_of(case, result, self._sources.suites, has_right=has_right)
         why = why if has_right or case is None else "no_right"

@@ -19,6 +19,8 @@ from touchstone.scorers.reporting.plain_reading import STATES
 _AT_LINE: Final = re.compile(r"\bat (?:byte (?P<byte>\d+) of )?line (?P<line>\d+)(?:,? column (?P<column>\d+))?")
 #: Codes of findings whose message may hold such a place.
 _UNREADABLE: Final = re.compile(r"(?:fhir\.(?:json|xml)|ccda\.xml)\.(?:syntax|encoding)\Z")
+#: The segment beside which one is missing.
+_NEIGHBOUR: Final = re.compile(r"\b(?:before|after) ([A-Z][A-Z0-9]{2}(?:\[\d+\])?)")
 #: A type of resource without a number, other than the Patient, inside of a Bundle.
 _OF_TYPE: Final = re.compile(r"[A-Z]\w*(?:\.|$)")
 
@@ -66,6 +68,11 @@ def _located(document: Displayed, lines: Lines, one: About, spot: Spot | None) -
     named = _AT_LINE.search(one.finding.message) if _UNREADABLE.match(one.finding.code) else None
     if named is not None:
         spot = lines.spot(int(named["line"]), int(named["column"] or named["byte"] or 1)) or spot
+    neighbour = _NEIGHBOUR.search(one.finding.message) if one.finding.code == "structure.missing-segment" else None
+    if neighbour is not None:
+        message = one.path[: one.path.find("/") + 1]
+        near = hl7v2_spots(document.text, [message + neighbour[1]])[message + neighbour[1]]
+        spot = near._replace(is_exact=False) if near is not None else spot
     if spot is None:
         return Located(None, _why(document, one))
     start = min(spot.start, max(0, len(document.text) - 1))
@@ -76,7 +83,7 @@ def _located(document: Displayed, lines: Lines, one: About, spot: Spot | None) -
     state = STATES[one.finding.severity] if spot.is_exact or one.finding.severity == "info" else "missing"
     note = "" if spot.is_exact else "the element itself is not in the document; this is the nearest one around it"
     mark = Mark(state=state, start=start, end=end, line=line, column=column, finding=one.number, code=one.finding.code, note=note, to=(one.item,))
-    return Located(mark, f"line {line}, column {column}" + ("" if spot.is_exact else " (the nearest element; the one that is meant is absent)"))
+    return Located(mark, f"line {line}, column {column}" + ("" if spot.is_exact else " (absent; this is the element around it)"))
 
 
 def _why(document: Displayed, one: About) -> str:
