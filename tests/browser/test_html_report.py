@@ -4,7 +4,9 @@ from pathlib import Path
 import pytest
 
 from tests.browser.conftest import Open
+from tests.ops.reports.test_html_reading import page_of, reading
 from tests.ops.reports.toy import SUITE, laid_out, result
+from tests.ops.test_show import EVERY_SECTION
 from touchstone.scorers.reporting.report import suite_view
 from touchstone.scorers.reporting.view import Table
 
@@ -25,3 +27,37 @@ async def test_tables_stand_side_by_side_only_where_each_has_room(look: Open, tm
     assert await tab.page.evaluate("[...document.querySelectorAll('#tables .scroll')].map((part) => part.scrollWidth - part.clientWidth)") == [0, 0]
     # No word is broken.
     assert await tab.page.evaluate("[...document.querySelectorAll('#tables td:first-child')].map((cell) => cell.offsetHeight < 50)") == [True, True]
+
+
+#: Contrast of each visible text with what is behind it, below what WCAG asks (4.5; 3 for large text).
+FAINT = """() => {
+  const rgb = (text) => { const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number); return { c: [r, g, b], a }; };
+  const light = (c) => c.map((x) => x / 255).map((x) => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, x, i) => sum + x * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (node) => {
+    for (let at = node; at; at = at.parentElement) { const found = rgb(getComputedStyle(at).backgroundColor); if (found.a === 1) return found.c; }
+    return [255, 255, 255];
+  };
+  return [...document.querySelectorAll("body *")].filter((node) => node.checkVisibility() && !node.closest("svg")
+      && [...node.childNodes].some((child) => child.nodeType === 3 && child.data.trim())).flatMap((node) => {
+    const style = getComputedStyle(node), size = parseFloat(style.fontSize);
+    const [a, b] = [light(rgb(style.color).c), light(behind(node))].sort((x, y) => y - x);
+    const needed = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+    return (a + 0.05) / (b + 0.05) < needed ? [`${node.className || node.tagName}: ${((a + 0.05) / (b + 0.05)).toFixed(2)}`] : [];
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+async def test_a_failed_case_is_read_in_the_report_and_every_text_has_contrast(look: Open, tmp_path: Path, scheme: str) -> None:
+    labels = ("Review", "Pass", "unscored")
+    labelled = [reading(label).model_copy(update={"label": label}) for label in labels]
+    page = tmp_path / "report.html"
+    page.write_text(page_of(EVERY_SECTION, reading("b"), *labelled), encoding="utf-8")
+    tab = await look(page.as_uri(), 390, 900, color_scheme=scheme)
+    await tab.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    assert await tab.page.evaluate(FAINT) == []
+    assert await tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    await tab.page.click("#reading-1 mark a")
+    assert await tab.page.evaluate("document.querySelector('.checks li:target').textContent") == "✗ fact 1 5 mg daily"
+    assert tab.faults == []

@@ -134,3 +134,12 @@ def test_a_folded_document_shows_the_lines_where_something_is_wrong() -> None:
     assert "50 ✗ line 50  [x.y]" in drawn
     assert "line 49" not in drawn
     assert "line 70" not in drawn
+
+
+@pytest.mark.parametrize(("quotes", "is_shown"), [("--quote", True), ("--withhold", False)])
+def test_an_html_report_shows_how_cases_read_only_if_it_may_quote(run: Commands, batch: Path, tmp_path: Path, quotes: str, is_shown: bool) -> None:
+    report = tmp_path / "report.html"
+    assert run("score", "safe_v0", batch, quotes, "--format", "html", "--output", report).code == 1
+    page = report.read_text(encoding="utf-8")
+    assert ('id="reading-0"' in page) is is_shown
+    assert (CANARY in page) is is_shown

@@ -14,6 +14,7 @@ from touchstone.ops.batch.packing import Packed, packed, unpacked
 from touchstone.ops.batch.pool import Work, in_processes
 from touchstone.ops.batch.reading import BOUNDS
 from touchstone.ops.batch.sources import Source
+from touchstone.ops.batch.worst import WorstCases
 from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.process import calm_collector
@@ -28,6 +29,7 @@ class Run:
 
     `on_source`: called with the number of sources that were begun, and `on_case` with the number of cases that were scored. `admit`: which
     records are wanted. `files`: bounds on one file; `score_timeout_s`: on one case. `given`: cases that come from elsewhere than from files.
+    `worst`: keeps the worst cases, to be read; only in one process, because cases of others do not come back.
     """
 
     suite: Suite
@@ -38,6 +40,7 @@ class Run:
     files: FilesSettings = BOUNDS
     score_timeout_s: float = SCORE_TIMEOUT_S
     given: Iterable[BatchCase | Problem] = ()
+    worst: WorstCases | None = None
     on_result: Callable[[ScoreResult], None] | None = None
     on_source: Callable[[int], None] = lambda _: None
     on_case: Callable[[int], None] = lambda _: None
@@ -77,10 +80,19 @@ class Run:
 
     async def _here(self, sources: Iterable[Source], scoring: Scoring) -> None:
         try:
-            async for entry in scored(self._cases(sources), scoring):
+            async for entry in scored(self._noted(sources), scoring):
                 self._keep(packed(entry), entry)
+                if self.worst is not None:
+                    self.worst.add(entry)
         finally:
             await scoring.close()
+
+    def _noted(self, sources: Iterable[Source]) -> Iterator[BatchCase | Problem]:
+        """The cases, noted for those who read the worst."""
+        for case in self._cases(sources):
+            if self.worst is not None and isinstance(case, BatchCase):
+                self.worst.given(case)
+            yield case
 
     def _cases(self, sources: Iterable[Source]) -> Iterator[BatchCase | Problem]:
         """The cases of all sources, each event id once."""

@@ -1,6 +1,7 @@
 """The worst cases of some files, with the cases themselves: for those who want to read them, not count them."""
 
 import asyncio
+from bisect import insort
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -10,9 +11,11 @@ from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.reading import BOUNDS
 from touchstone.ops.batch.sources import Source
 from touchstone.schemas.case import Case
+from touchstone.schemas.reading import CaseReading
 from touchstone.schemas.result import Label, Problem, ScoreResult, Severity
 from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.reporting.findings import SEVERITIES
+from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
 
@@ -40,16 +43,46 @@ class ReadCase:
 
 
 @dataclass(slots=True)
-class Worst:
-    """The worst cases, the worst first. `names`: of the first others that did not pass; `total`: cases that were scored."""
+class WorstCases:
+    """The `most` worst cases of a run, the worst first, in bounded memory.
 
+    `names`: of the first others that did not pass; `total`: cases that were scored; `problems`: the first ones.
+    """
+
+    suite: Suite
+    most: int
     cases: list[ReadCase] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     total: int = 0
     problems: list[Problem] = field(default_factory=list)
+    _waiting: dict[str, Case] = field(default_factory=dict)
+
+    def given(self, case: BatchCase) -> None:
+        """Note a case that is going to be scored."""
+        self._waiting[case.event_id] = case.case
+
+    def add(self, entry: Entry) -> None:
+        """Take the entry of a noted case, or a problem."""
+        if isinstance(entry, Problem):
+            if len(self.problems) < PROBLEMS_MAX:
+                self.problems.append(entry)
+            return
+        self.total += 1
+        case = self._waiting.pop(entry.event_id, None)
+        if case is None:  # a repeated event of a suite that reports every file
+            return
+        insort(self.cases, ReadCase(case, entry), key=lambda one: one.badness)
+        for left in self.cases[self.most :]:
+            if left.result.label != "Pass" and len(self.names) < NAMES_MAX:
+                self.names.append(self.suite.case_name(left.result))
+        del self.cases[self.most :]
+
+    def readings(self) -> list[CaseReading]:
+        """How they read, the worst first."""
+        return [self.suite.reading_of(one.case, one.result) for one in self.cases]
 
 
-def worst_of(suite: Suite, settings: Any, sources: Iterable[Source], *, most: int, named: str | None = None, bounds: FilesSettings = BOUNDS) -> Worst:
+def worst_of(suite: Suite, settings: Any, sources: Iterable[Source], *, most: int, named: str | None = None, bounds: FilesSettings = BOUNDS) -> WorstCases:
     """Score every case and keep the `most` worst ones. `named`: only cases of this name, case id or event id are scored.
 
     Raises `ConfigError` if the scorer cannot be built.
@@ -57,30 +90,20 @@ def worst_of(suite: Suite, settings: Any, sources: Iterable[Source], *, most: in
     return asyncio.run(_worst(Scoring(suite, settings), (case for source in sources for case in cases_of(source, suite, settings, None, bounds)), most, named))
 
 
-async def _worst(scoring: Scoring, cases: Iterable[BatchCase | Problem | None], most: int, named: str | None) -> Worst:
-    found = Worst()
-    waiting: dict[str, Case] = {}
+async def _worst(scoring: Scoring, cases: Iterable[BatchCase | Problem | None], most: int, named: str | None) -> WorstCases:
+    found = WorstCases(scoring.suite, most)
 
     def wanted() -> Iterator[BatchCase]:
         for one in cases:
             if isinstance(one, Problem):
-                if len(found.problems) < PROBLEMS_MAX:
-                    found.problems.append(one)
+                found.add(one)
             elif one is not None and (named is None or named in _names_of(scoring.suite, one)):
-                waiting[one.event_id] = one.case
+                found.given(one)
                 yield one
 
     try:
         async for entry in scored(wanted(), scoring):
-            if isinstance(entry, Problem):
-                continue
-            found.total += 1
-            found.cases.append(ReadCase(waiting[entry.event_id], entry))
-            found.cases.sort(key=lambda one: one.badness)
-            for left in found.cases[most:]:
-                if left.result.label != "Pass" and len(found.names) < NAMES_MAX:
-                    found.names.append(scoring.suite.case_name(left.result))
-            del found.cases[most:]
+            found.add(entry)
     finally:
         await scoring.close()
     return found

@@ -10,7 +10,7 @@ from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
 
 if TYPE_CHECKING:
     from touchstone.ops.batch.sources import Source
-    from touchstone.ops.batch.worst import Worst
+    from touchstone.ops.batch.worst import WorstCases
     from touchstone.scorers.suite import Suite
 
 CASES_MAX = 100
@@ -88,7 +88,7 @@ def _quoting(suite: "Suite", config: Path | None) -> Any:
     return suite_settings_for_files(suite, config, {"quote": True}) if isinstance(getattr(settings, "quote", None), bool) else settings
 
 
-def _print(suite: "Suite", found: "Worst", *, everything: bool, withhold: bool) -> None:
+def _print(suite: "Suite", found: "WorstCases", *, everything: bool, withhold: bool) -> None:
     """The readings, then how many other cases there are."""
     from touchstone.ops.cli.common.terminal import has_colour, width_of
     from touchstone.ops.reports.console_reading import Drawing, reading_pieces

@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +10,7 @@ from touchstone.ops.reports.charts import histogram as drawn
 from touchstone.ops.reports.charts import label_bar, tone_of
 from touchstone.ops.reports.html_cases import CASES_MAX, Survey, case_rows, code_groups, survey
 from touchstone.ops.reports.html_changes import comparison_section, trend_section
+from touchstone.ops.reports.html_reading import anchors_of, drawn_readings, readings_section
 from touchstone.ops.reports.html_words import plural, shown
 from touchstone.ops.reports.listing import columns_of, not_read, passed_over, rate_of, span_of
 from touchstone.scorers.reporting.view import Figure, LayoutOptions, Table, View
@@ -41,7 +42,9 @@ def html_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     yield from _findings(view, found)
     yield from _tables(view.tables)
     yield from _problems("not-read", "Not read", not_read(view), PROBLEMS_MAX)
-    yield from _cases(view, options, found)
+    readings = drawn_readings(options.readings)
+    yield from _cases(view, options, found, anchors_of(options.readings, len(readings)))
+    yield from readings_section(readings, view.noun, found.wanted)
     over = [*found.passed_over, *passed_over(view)]
     yield from _problems("passed-over", "Passed over", over, PASSED_OVER_MAX, found.passed_over_count + len(over) - len(found.passed_over))
     yield f'</main>\n<footer class="wrap">Written by Touchstone, {shown(view.generated_at)}.</footer>\n</body>\n</html>\n'
@@ -84,6 +87,7 @@ def _banner(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
         ("tables", "Tables", bool(view.tables)),
         ("not-read", "Not read", bool(not_read(view))),
         ("cases", plural(view.noun).capitalize(), bool(found.wanted)),
+        ("readings", f"{plural(view.noun).capitalize()} in full", bool(options.readings)),
         ("passed-over", "Passed over", bool(found.passed_over_count or passed_over(view))),
     )
     links = [f'<li><a href="#{name}">{shown(title)}</a></li>' for name, title, there in sections if there]
@@ -157,8 +161,8 @@ def _numeric(column: int, numeric: frozenset[int]) -> str:
     return ' class="num"' if column in numeric else ""
 
 
-def _cases(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
-    """The table of cases, bounded; a line above it says how many are left out."""
+def _cases(view: View, options: LayoutOptions, found: Survey, anchors: Mapping[str, str]) -> Iterator[str]:
+    """The table of cases, bounded; a line above it says how many are left out. `anchors`: of the cases that are shown in full."""
     if not found.wanted:
         return
     name, listed = plural(view.noun), min(found.wanted, CASES_MAX)
@@ -167,7 +171,7 @@ def _cases(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
     yield f'<section aria-labelledby="cases"><h2 id="cases">{shown(name.capitalize())}{bound}{only}</h2>\n<div class="tools"></div>\n'
     yield '<div class="scroll" tabindex="0" role="region" aria-labelledby="cases"><table class="cases sortable">\n'
     yield header_row(columns_of(view), view.numeric_columns)
-    yield from case_rows(view, options.only, found)
+    yield from case_rows(view, options.only, found, anchors)
     yield "</table></div></section>\n"
 
 

@@ -1,6 +1,6 @@
 """The cases of an HTML page: rows that unfold, and the findings by their code. Bounded, however many cases there are."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
@@ -123,7 +123,7 @@ def _code(view: View, found: Survey, name: str, code: Code) -> Iterator[str]:
     yield "</ul></details>\n"
 
 
-def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
+def case_rows(view: View, only: frozenset[str], found: Survey, anchors: Mapping[str, str]) -> Iterator[str]:
     """A table body for each case: its row, and the details that unfold under it. If there are too many, those that did not pass come first."""
     listed: Iterable[CaseView] = _listed(view, only)
     if found.wanted > CASES_MAX:
@@ -132,16 +132,21 @@ def case_rows(view: View, only: frozenset[str], found: Survey) -> Iterator[str]:
     for number, case in zip(range(CASES_MAX), listed, strict=False):
         lines, rest = folded_case(case, min(FINDINGS_MAX, left))
         left -= len(lines)
-        yield _case(view, case, number, lines, rest)
+        yield _case(view, case, number, _more(view, case, lines, rest, _anchor_of(view, case, anchors)))
 
 
 def _listed(view: View, only: frozenset[str]) -> Iterator[CaseView]:
     return (case for case in view.cases if (case.status in only if only else case.status != "passed_over"))
 
 
-def _case(view: View, case: CaseView, number: int, findings: list[Folded], rest: int) -> str:
+def _anchor_of(view: View, case: CaseView, anchors: Mapping[str, str]) -> str | None:
+    """The anchor of a case's reading; a reading has the name by which one-line listings call the case."""
+    names = (cells_of(view, case)[0], case.name, *case.ids) if anchors else ()
+    return next((anchors[name] for name in names if name in anchors), None)
+
+
+def _case(view: View, case: CaseView, number: int, more: str) -> str:
     label = case.status.replace("_", " ") if case.status in {"error", "passed_over"} else case.label
-    more = _more(view, case, findings, rest)
     cells = []
     is_labelled = False
     for place, cell in enumerate(cells_of(view, case)):
@@ -159,8 +164,8 @@ def _case(view: View, case: CaseView, number: int, findings: list[Folded], rest:
     return f"{head}{unfolded}</tbody>\n"
 
 
-def _more(view: View, case: CaseView, findings: list[Folded], rest: int) -> str:
-    """The details that unfold under a row; empty if there are none. `rest`: findings that are not shown."""
+def _more(view: View, case: CaseView, findings: list[Folded], rest: int, anchor: str | None) -> str:
+    """The details that unfold under a row; empty if there are none. `rest`: findings that are not shown; `anchor`: of its reading."""
     lines = [f"<li>{shown(line)}</li>" for line in case.details[:FINDINGS_MAX]]
     for one in findings:
         finding = one.finding
@@ -168,6 +173,8 @@ def _more(view: View, case: CaseView, findings: list[Folded], rest: int) -> str:
         place = f' <span class="code">{shown(one.where)}</span>' if one.places else ""
         hint = f" <em>{shown(finding.suggestion)}</em>" if finding.suggestion else ""
         lines.append(f'<li>{chip} <span class="code">{shown(finding.code)}</span>{place} {shown(one.what)}{hint}</li>')
+    if anchor is not None:
+        lines.insert(0, f'<li><a href="#{anchor}">Read it in full</a></li>')
     if not lines:
         return ""
     if rest:

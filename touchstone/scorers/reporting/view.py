@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Generic, Literal, TypeVar
 
+from touchstone.schemas.reading import CaseReading
 from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.intervals import Interval
 from touchstone.schemas.result import Finding, Label, Problem, Severity
@@ -56,7 +57,7 @@ class LayoutOptions:
     """Options of a layout beyond its view. `colour`, `width` (cells of a line; None breaks no line): of a terminal.
 
     `verdict`: the last line of the report. `only`: statuses of the cases to list; empty lists all. `comparison`: with an earlier batch.
-    `trend`: over time.
+    `trend`: over time. `readings`: of the worst cases, for a format that has room; they hold texts of the cases.
     """
 
     verdict: Verdict
@@ -66,6 +67,7 @@ class LayoutOptions:
     only: frozenset[str] = frozenset()
     comparison: Comparison | None = None
     trend: Trend | None = None
+    readings: Sequence[CaseReading] = ()
 
 
 @dataclass(frozen=True, slots=True)

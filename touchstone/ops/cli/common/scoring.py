@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from touchstone.ops.batch.sources import Source
     from touchstone.ops.cli.common.options import AgainstOptions
     from touchstone.ops.reports.comparing import Reported
+    from touchstone.schemas.reading import CaseReading
     from touchstone.schemas.reports.changes import Comparison, Trend
     from touchstone.scorers.reporting import Gate, RunFacts, Verdict
     from touchstone.scorers.suite import Suite
@@ -120,6 +121,7 @@ class ReportRequest:
 
     `places`: each format and its file; None and `-` are standard output. `earlier`, `max_drop`: the report to compare with, and the largest drop of the
     pass rate. `only`: statuses of the cases that the console lists; all if empty.
+    `readings`: of the worst cases, for a format that shows them; only if the report may quote.
     """
 
     places: Sequence[tuple[str, Path | None]]
@@ -129,6 +131,7 @@ class ReportRequest:
     verbose: bool = False
     only: frozenset[str] = frozenset()
     trend: "Trend | None" = None
+    readings: "Sequence[CaseReading]" = ()
 
 
 def write_report_in_formats(suite: "Suite", report: Any, request: ReportRequest) -> "Verdict":
@@ -149,6 +152,7 @@ def write_report_in_formats(suite: "Suite", report: Any, request: ReportRequest)
             only=request.only,
             comparison=comparison,
             trend=request.trend,
+            readings=request.readings,
         )
         with suite_step(suite, "view"):
             write_report(lay_out(suite, report, form, options), output)

@@ -9,7 +9,7 @@ from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.reporting.plain_reading import other_checks
 from touchstone.scorers.summary.reading import gold
 from touchstone.scorers.summary.reading.evidence import Evidence, evidence_of
-from touchstone.scorers.summary.reading.sentences import Sentences, sentences_of, summary_section
+from touchstone.scorers.summary.reading.sentences import SENTENCE, Sentences, sentences_of, summary_section
 
 _HIGHER = frozenset({"recall", "precision", "coverage", "order", "cosine"})
 #: Rounding error of a sum of five products.
@@ -91,7 +91,8 @@ def _with_words(
     for item in items:
         number = item.finding
         if number is None or number >= len(evidence.conflicts):
-            yield item
+            named = SENTENCE.search(item.label)
+            yield item if named is None else item.model_copy(update={"label": f"sentence {int(named[1]) + 1}", "to": ("summary",)})
             continue
         conflict = evidence.conflicts[number]
         name, there = gold.there_of(conflict, evidence, datum, narratives)

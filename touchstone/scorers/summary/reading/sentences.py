@@ -10,7 +10,8 @@ from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.summary.reading.evidence import Conflict, Evidence, state_of
 
 SUMMARY = "summary"
-_SENTENCE = re.compile(r"generated\.sentences\[(\d+)\]$")
+#: Path of a finding on a sentence.
+SENTENCE = re.compile(r"generated\.sentences\[(\d+)\]$")
 NO_SPLITTER = "sentences are not marked: the extra `summary` (pysbd) is not installed"
 #: Sentence of unclear support: not wrong, but nothing of the gold bears it.
 _STATES: Mapping[MarkState, MarkState] = {"missing": "unsure"}
@@ -65,7 +66,7 @@ def summary_section(written: Sentences, evidence: Evidence, result: ScoreResult)
     """The generated text with a mark for each sentence; a finding's sentence is wrong or doubtful, whatever supports it."""
     by_sentence: dict[int, list[int]] = {}
     for index, finding in enumerate(result.findings):
-        if (named := _SENTENCE.search(finding.path)) is not None:
+        if (named := SENTENCE.search(finding.path)) is not None:
             by_sentence.setdefault(int(named[1]), []).append(index)
     marks: list[Mark] = []
     for index, (start, end) in enumerate(written.spans):
