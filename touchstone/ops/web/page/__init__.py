@@ -6,7 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 INDEX = FOLDER / "index.html"
-STYLES = ("page.css", "lists.css")
+STYLES = ("page.css", "lists.css", "reading.css")
 #: In the order of their dependencies.
 SCRIPTS = (
     "dom.js",
@@ -16,10 +16,12 @@ SCRIPTS = (
     "suites.js",
     "feed.js",
     "panel.js",
+    "code_view.js",
     "reading.js",
     "filters.js",
     "text_search.js",
     "cases_list.js",
+    "annotations.js",
     "case_view.js",
     "review.js",
     "errors.js",
