@@ -7,8 +7,8 @@ const caseView = (() => {
   const casesOf = (id) => `/api/cases/${encodeURIComponent(id)}`;
 
   /** The event inside a result document, or the document itself. */
-  const eventOf = (result) => result.event ?? result;
-  const field = (result, name) => result[name] ?? result.event?.[name];
+  const eventOf = (result) => result.result ?? result;
+  const field = (result, name) => result[name] ?? result.result?.[name];
 
   /** A case with the reading of one of its results: {found, etag, result, reading, text}; null if it is unknown. */
   async function load(id, resultId = null, signal = undefined) {
@@ -43,7 +43,7 @@ const caseView = (() => {
     return promise ? promise : load(id, resultId, signal);
   }
 
-  const at = (result) => field(result, "scored_at") ?? field(result, "at") ?? "";
+  const at = (result) => field(result, "at") ?? field(result, "scored_at") ?? "";
 
   /** The latest result of each suite, the latest first. */
   function latestOf(results) {
@@ -55,9 +55,10 @@ const caseView = (() => {
     no_right: ["Texts are blocked out: this token may not read them.", "Marks and states are as they are. To read the text, use a token with the scope “text”; whoever runs this service grants it in serve.tokens, for example all/results+text:TOKEN."],
     not_kept: ["The case itself was not kept.", "The archive's policy did not name it. What stays: its results, findings and values. Scoring it again needs its place on the topic."],
     gone: ["The case itself is no longer there.", "It was forgotten on request, or its retention has ended. What stays: its results, findings and values."],
+    unreadable: ["The case is kept, and the suite that is installed here cannot read it.", "Its results, findings and values are below; the event as it was kept can be opened beside them."],
+    removed: ["The case itself is no longer there: its retention has ended.", "What stays: its results, findings and values."],
     source_expired: ["The case itself is not there: Kafka had deleted the event before the archive read it.", "What stays: its results, findings and values."],
     too_large: ["The case itself was not kept, because it is larger than archive.case_bytes_max.", "What stays: its results, findings and values."],
-    unreadable: ["The case itself could not be kept, because its record could not be read as JSON.", "What stays: its results, findings and values."],
     forgotten: ["This case was forgotten on request.", "What stays: its results, findings and values."],
   };
 

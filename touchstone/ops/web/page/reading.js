@@ -231,11 +231,10 @@ const drawReading = (() => {
 
     const numberOf = (event) => {
       const found = event.target.closest?.("[data-point]");
-      return found && root.contains(found) ? Number(found.dataset.point) : null;
+      return found && event.currentTarget.contains(found) ? Number(found.dataset.point) : null;
     };
-    const targets = [texts, checks];
-    for (const target of targets) {
-      target.addEventListener("pointerover", (event) => light(numberOf(event) ?? null));
+    for (const target of [texts, checks]) {
+      target.addEventListener("pointerover", (event) => light(numberOf(event)));
       target.addEventListener("focusin", (event) => { const number = numberOf(event); if (number !== null) light(number); });
       target.addEventListener("click", (event) => {
         const number = numberOf(event);
