@@ -90,7 +90,8 @@ class Api:
         request, address = route.request, urlsplit(route.request.url)
         self.asked.append(f"{address.path}?{address.query}")
         parts = [unquote(part) for part in address.path.split("/")[2:]]
-        status, body, headers = 200, {}, {}
+        status, headers = 200, dict[str, str]()
+        body: dict[str, Any]
         if parts == ["cases"]:
             start = int(parse_qs(address.query).get("cursor", ["0"])[0])
             page = self.ids[start : start + 2]
@@ -123,8 +124,12 @@ class Api:
 
     def _case(self, one: str) -> dict[str, Any]:
         def result(suite: str, version: str, label: str, minute: int) -> dict[str, Any]:
-            found = {"findings": FINDINGS, "models": {"generation": "model-b"}}
-            own = {"result_id": f"r-{one}" if (suite, version) == ("one", "2") else f"r-{one}-{suite}{version}", "suite": suite, "suite_version": version}
+            found: dict[str, Any] = {"findings": FINDINGS, "models": {"generation": "model-b"}}
+            own: dict[str, Any] = {
+                "result_id": f"r-{one}" if (suite, version) == ("one", "2") else f"r-{one}-{suite}{version}",
+                "suite": suite,
+                "suite_version": version,
+            }
             return own | {
                 "label": label,
                 "name": one,
@@ -184,9 +189,7 @@ async def test_other_results_and_the_browsers_back_change_what_is_shown(web: Ser
     api = Api()
     tab = await show(web, look, "/cases/e-0", api)
     await tab.page.locator(".suite-tabs a", has_text="two").click()
-    await tab.until(
-        "new URLSearchParams(location.search).get('result') === 'r-e-0-two1' && document.querySelector('.suite-tabs [aria-current]').textContent.includes('two')"
-    )
+    await tab.until("location.search === '?result=r-e-0-two1' && document.querySelector('.suite-tabs [aria-current]').textContent.includes('two')")
     assert any(asked.endswith("/reading?result=r-e-0-two1") for asked in api.asked)
     await tab.page.go_back()
     await tab.until("location.search === '' && document.querySelector('.suite-tabs [aria-current]').textContent.includes('one')")
