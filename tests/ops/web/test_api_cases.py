@@ -2,16 +2,22 @@
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+import tests.ops.web.served
+from tests.ops.store.histories import add, scored
 from tests.ops.web.history import CANARY, history
-from tests.ops.web.served import served
+from tests.ops.web.served import served, toy_suite
+from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api import models
 from touchstone.ops.web.api.sources import Opened
+from touchstone.schemas.judging import JudgeRequest
+from touchstone.schemas.trace import ProductionTrace
 
 READER, REVIEWER, TEXT_READER, OF_ONE = "reader-0123456789", "reviewer-0123456789", "text-0123456789abc", "of-one-0123456789"
 TOKENS = (f"all:{READER}", f"all/text+annotate:{REVIEWER}", f"all/text:{TEXT_READER}", f"one/text+annotate:{OF_ONE}")
@@ -81,6 +87,18 @@ async def test_a_reading_is_of_the_result_that_was_asked_for(opened: Opened) -> 
             assert (answer["result_id"], answer["reading"]["suite"], answer["reading"]["label"]) == (result["result_id"], result["suite"], result["label"])
         assert (await web.get("/api/cases/e-0/reading?result=none")).status_code == 404
         assert (await web.get("/api/cases/e-1/reading")).json()["text"] == "not_kept"
+
+
+async def test_a_kept_trace_is_read_beside_the_result_of_a_later_stage(opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ResultStore.open(f"sqlite:///{tmp_path / 'store.db'}")
+    add(store, scored("t-0", 5, suite="two", label="Pass", kind="judge_request", case="trace/0", version="2.0"))
+    store.close()
+    cases = {"judge_request": JudgeRequest, "trace": ProductionTrace}
+    monkeypatch.setattr(tests.ops.web.served, "toy_suite", lambda name: replace(toy_suite(name), cases=cases))
+    async with served(sources=opened) as web:
+        results = (await web.get("/api/cases/t-0")).json()["results"]
+        answers = [(await web.get(f"/api/cases/t-0/reading?result={one['result_id']}")).json() for one in results]
+        assert [answer["text"] for answer in answers] == ["shown", "shown"]
 
 
 async def test_text_needs_its_scope(opened: Opened) -> None:

@@ -114,7 +114,7 @@ def _indented_xml(text: str) -> str:
         is_end = tag.startswith("</")
         if is_end:
             depth -= 1
-        made.append(between if between.strip() or not made else "\n" + "  " * max(0, min(depth, 64)))
+        made.append(between if between.strip() or not made else "\n" + " " * max(0, min(depth, 32)))
         made.append(tag)
         if not is_end and not tag.endswith("/>") and not tag.startswith(("<?", "<!")):
             depth += 1
