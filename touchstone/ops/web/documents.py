@@ -14,10 +14,12 @@ from starlette.responses import Response
 from touchstone.ops.web import results
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.openapi import openapi
-from touchstone.ops.web.overview import MINUTE_MS, suite_summaries, utc
+from touchstone.ops.web.overview import suite_summaries
 from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX, BadRequest, number, read_filter
+from touchstone.ops.web.rising import rising
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.suite_documents import suite_document, suite_or_placeholder
+from touchstone.ops.web.times import MINUTE_MS, utc
 from touchstone.schemas.settings.house import Settings
 from touchstone.streams.subscription.events import NAME_CHARS_MAX, Filter
 from touchstone.streams.subscription.hub import CONNECTING
@@ -66,7 +68,8 @@ class Documents:
                 outcomes = [one for one in self._hub.window.outcomes if grant.sees(one.suite) and (not chosen.suites or one.suite in chosen.suites)]
                 names = [name for name in self._service.suites if grant.sees(name) and (not chosen.suites or name in chosen.suites)]
                 suites = await asyncio.to_thread(suite_summaries, events, outcomes, self._service.suites, now_ms=int(now * 1000), minutes=minutes, names=names)
-                body = orjson.dumps(self._summed(suites, minutes, now, since_ms))
+                more = await asyncio.to_thread(rising, events, self._service.suites, now_ms=int(now * 1000), minutes=minutes)
+                body = orjson.dumps(self._summed(suites, minutes, now, since_ms) | {"rising": more})
                 if len(self._summaries) > SUMMARIES_MAX:
                     self._summaries.clear()
                 self._summaries[key] = (time.monotonic(), body)

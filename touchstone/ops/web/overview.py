@@ -4,16 +4,15 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any, get_args
 
 from touchstone.ops.web.suite_documents import components, suite_or_placeholder
+from touchstone.ops.web.times import MINUTE_MS, utc
 from touchstone.schemas.result import Label
 from touchstone.scorers.reporting.report import distribution
 from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.events import Event, Outcomes
 
-MINUTE_MS = 60_000
 QUANTILES = {"p05": 0.05, "p25": 0.25, "p50": 0.5, "p75": 0.75, "p95": 0.95}
 CODES_SHOWN = 20
 CHANGES_SHOWN = 20
@@ -128,8 +127,3 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     below = math.floor(place)
     above = min(below + 1, len(ordered) - 1)
     return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
-
-
-def utc(at_ms: float) -> str:
-    """A time in ISO 8601, UTC."""
-    return datetime.fromtimestamp(min(max(at_ms, 0), 253_402_300_799_000) / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

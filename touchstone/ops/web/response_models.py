@@ -218,6 +218,27 @@ class Window(Answer):
     is_whole: bool
 
 
+class Rising(Answer):
+    """A code, or the label Fail, whose share grew beyond chance, in all results of a suite or in those of one concern or model.
+
+    `count` of `of` results since `since`, `before` of `before_of` in the period before it; `more`: beyond what was to be expected. `minutes`: per minute.
+    """
+
+    suite: str
+    title: str
+    code: str | None
+    label: str | None
+    concern: str | None
+    model: str | None
+    count: int
+    of: int
+    before: int
+    before_of: int
+    more: int
+    since: str
+    minutes: list[int]
+
+
 class Summary(Answer):
     """The state of all suites. `position`: the event id from which a stream continues without a gap."""
 
@@ -231,3 +252,4 @@ class Summary(Answer):
     dead_letters: int
     clients: int
     suites: list[SuiteSummary]
+    rising: list[Rising]

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from touchstone.ops.web.access import Grant
-from touchstone.ops.web.overview import utc
+from touchstone.ops.web.times import utc
 from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.events import Event, Filter
 from touchstone.streams.subscription.window import Seen, Window

@@ -26,7 +26,7 @@ class Event:
     """One result or report event. `value`: its bytes on the topic. `type`: its CloudEvents type. `key`: the id of the result or report.
 
     Of a result: `values`, `codes` (of findings and failures, without those for information), `fails` (findings that are critical or major), and
-    `scored_with` (version and configuration digest of the suite).
+    `scored_with` (version and configuration digest of the suite), and `model` (what wrote the text, where the event says so).
     """
 
     place: Place
@@ -43,6 +43,7 @@ class Event:
     codes: tuple[str, ...] = ()
     fails: int = 0
     scored_with: tuple[str, str] = ("", "")
+    model: str | None = None
 
     @property
     def is_result(self) -> bool:
@@ -137,6 +138,7 @@ class EventReader:
             codes=tuple(sys.intern(code[:NAME_CHARS_MAX]) for code in dict.fromkeys(codes[: CODES_MAX * 4]))[:CODES_MAX],
             fails=sum(finding["severity"] in {"critical", "major"} for finding in findings),
             scored_with=self._shared(_name(document.get("suite_version") or ""), _name(document.get("config_digest") or "")),
+            model=_model(document),
         )
 
     def _shared(self, version: str, digest: str) -> tuple[str, str]:
@@ -166,6 +168,15 @@ class EventReader:
             return (None, None) if group is None else (_name(group.concern_id), _name(group.batch_id))
         except Exception:  # noqa: BLE001 -- a result that its suite cannot group is a result all the same
             return None, None
+
+
+def _model(document: Mapping[str, Any]) -> str | None:
+    """The model that wrote what was scored: an attribute of the event; None if it names none."""
+    for part in ("attributes", "correlation"):
+        found = (document.get(part) or {}).get("model")
+        if isinstance(found, str) and 0 < len(found) <= NAME_CHARS_MAX:
+            return sys.intern(found)
+    return None
 
 
 def _ledger(record: Record, document: Mapping[str, Any]) -> Outcomes:
