@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import httpx
 import pytest
 
-from tests.browser.conftest import Open, Tab
+from tests.browser.conftest import Open
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.workers import Worker, produce
 from tests.ops.web.served import ALL, NOW, ONE, TOKENS, Served, Stream, served, toy_suite
@@ -224,6 +224,7 @@ async def test_a_change_of_configuration_is_a_line_where_it_happened_and_no_tren
         publish(web.hub, replace(event(str(number), R0, number, **told), at_ms=now_ms - (2 * changed - number) * 6_000))
     tab = await look(web.address)
     await tab.until("document.querySelector('svg.time .change line')")
+    await tab.page.click(".suite .toggle")
     line, words = await tab.page.evaluate(
         "[document.querySelector('svg.time .change').getBoundingClientRect().x, document.querySelector('p.change').textContent]"
     )
@@ -257,9 +258,10 @@ async def test_a_phone_needs_no_sideways_scrolling(web: Served, look: Open) -> N
     publish(web.hub, event(long, P0, 0))
     tab = await look(web.address, 360, 740)
     await tab.until_rows(5)
-    await tab.until("document.querySelector('#worst .row') && document.querySelector('#batches .batch') && document.querySelector('.suite')")
+    await tab.until("document.querySelector('#batches .batch') && document.querySelector('.suite')")
+    await tab.page.click(".suite .toggle")
     assert await tab.page.evaluate("document.documentElement.scrollWidth") == 360
-    await tab.page.click("#worst .row")
+    await tab.page.click("#feed .row")
     await tab.until("document.querySelector('#panel[open] .copyable')")
     assert await tab.page.evaluate("[document.documentElement.scrollWidth, panel.scrollWidth - panel.clientWidth]") == [360, 0]
 
@@ -390,11 +392,6 @@ async def test_a_page_that_stays_open_holds_no_more_than_its_bounds(web: Served,
         run_of(web.hub, 400, findings=[FINDING], label="Review")
         await tab.until("(id) => document.querySelector('#feed .row')?.dataset.result === id", f"r-r0.{400 * round_ - 1}")
         assert len(await tab.ids()) == 200
-    await at_most(tab, "#worst li", 10)
-
-
-async def at_most(tab: Tab, selector: str, count: int) -> None:
-    assert await tab.page.locator(selector).count() <= count
 
 
 async def test_nothing_to_show_says_what_to_do(web: Served, look: Open) -> None:
@@ -418,9 +415,55 @@ async def test_who_comes_late_is_shown_the_shortest_time_that_has_a_result(web: 
 async def test_every_control_and_chart_has_a_name(web: Served, look: Open) -> None:
     run_of(web.hub, 30, findings=[FINDING], label="Review")
     tab = await look(web.address, reduced_motion="reduce")
-    await tab.until("document.querySelector('.suite svg') && document.querySelector('#worst .row') && document.querySelector('#feed .row')")
+    await tab.until("document.querySelector('.suite svg') && document.querySelector('#feed .row')")
     nameless = """[...document.querySelectorAll("button, input, select, svg[role=img], .rows, dialog[open]")].filter((one) =>
       !(one.textContent.trim() || one.getAttribute("aria-label") || one.labels?.length)).map((one) => one.outerHTML.slice(0, 80))"""
     assert await tab.page.evaluate(nameless) == []
     moving: Any = await tab.page.evaluate("getComputedStyle(document.querySelector('#feed li')).animationName")
     assert moving == "none"
+
+
+async def test_every_label_code_and_suite_leads_to_its_cases_and_back_returns(web: Served, look: Open) -> None:
+    run_of(web.hub, 3, findings=[FINDING], label="Fail")
+    tab = await look(web.address)
+    await tab.until("document.querySelector('.suite .key.tone-fail')")
+    await tab.page.click(".suite .toggle")
+    links = await tab.page.evaluate(
+        "[...document.querySelectorAll('.suite a[href], #figures a[href]')].map((link) => link.getAttribute('href').replace(/[?&]since=[^&]*/, ''))"
+    )
+    assert {"/cases", "/cases?label=unscored", "/cases?suite=one", "/cases?suite=one&label=Fail", "/cases?suite=one&code=ac_missing"} <= set(links)
+    await tab.page.click(".suite .key.tone-fail")
+    await tab.until("location.pathname === '/cases' && new URLSearchParams(location.search).get('label') === 'Fail'")
+    assert await tab.page.evaluate("document.body.dataset.view") == "cases"
+    assert await tab.page.title() == "Cases · Touchstone"
+    await tab.page.go_back()
+    await tab.until("document.body.dataset.view === 'overview' && !document.querySelector('#view-overview').hidden")
+    await tab.page.keyboard.press("g")
+    await tab.page.keyboard.press("e")
+    await tab.until("location.pathname === '/errors' && document.querySelector('#nav [aria-current]').textContent === 'Errors'")
+
+
+async def test_a_code_that_rises_is_a_link_and_a_suite_that_nobody_runs_is_folded(web: Served, look: Open) -> None:
+    for number in range(160):
+        is_recent = number >= 100
+        findings = [FINDING] if number % (3 if is_recent else 50) == 0 else []
+        publish(web.hub, replace(event(str(number), R0, number, findings=findings), at_ms=int((NOW - (120 if is_recent else 700)) * 1000)))
+    tab = await look(web.address)
+    await tab.until("document.querySelector('#rising a')")
+    assert "ac_missing" in await tab.text("#rising")
+    address = await tab.page.get_attribute("#rising a", "href")
+    assert address is not None
+    assert address.startswith("/cases?suite=one&code=ac_missing")
+    assert await tab.page.locator(".suite").count() == 1
+    await tab.page.click("#quiet summary")
+    assert "Suite two" in await tab.text("#quiet-list")
+    assert "no worker runs it" in await tab.text("#quiet-list")
+
+
+async def test_the_live_list_of_a_phone_comes_right_after_the_suites(web: Served, look: Open) -> None:
+    run_of(web.hub, 3)
+    tab = await look(web.address, 390, 844)
+    await tab.until("document.querySelector('.suite') && document.querySelector('#feed .row')")
+    tops = await tab.page.evaluate("['#state', '#suites', '#live'].map((name) => document.querySelector(name).getBoundingClientRect().top)")
+    assert tops == sorted(tops)
+    assert tops[-1] < 844

@@ -19,8 +19,8 @@ function columnsOf(minutes, labels) {
   return {columns, step};
 }
 
-/** Results over time, stacked by label. */
-function timeChart(suite) {
+/** Results over time, stacked by label; each column leads to its cases. */
+function timeDrawing(suite) {
   const labels = Object.keys(suite.labels);
   const {columns, step} = columnsOf(suite.minutes, labels);
   const peak = Math.max(1, ...columns.map((column) => column.total));
@@ -28,7 +28,9 @@ function timeChart(suite) {
   const drawing = s("svg", {role: "img", class: "time", "aria-label": timeWords(suite, columns, step)});
   columns.forEach((column, place) => {
     let top = 100;
-    const group = s("g", {}, s("title"));
+    // For the mouse: a chart is one image to a screen reader, and the labels beside it are links.
+    const until = new Date(Date.parse(column.at) + step * 60_000).toISOString();
+    const group = s("g", {click: () => go(casesPath({suite: suite.suite, since: column.at, until}))}, s("title"));
     group.firstChild.textContent = `${moment(hour, column.at)}: ${column.total ? words(column.counts) : "no result"}`;
     group.append(s("rect", {class: "touch", x: `${place * width}%`, y: 0, width: `${width}%`, height: "100%"}));
     for (const label of groundFirst(labels)) {
@@ -48,10 +50,12 @@ function timeChart(suite) {
     line.firstChild.textContent = changeWords(change);
     drawing.append(line);
   }
+  return {drawing, axis: () => timeAxis(columns, peak, step)};
+}
+
+function timeAxis(columns, peak, step) {
   const first = columns[0];
-  const axis = h("div.axis", {"aria-hidden": "true"}, h("span", {}, first ? moment(hour, first.at) : ""), h("span", {}, `peak ${grouped.format(peak)} in ${step} min`), h("span", {}, "now"));
-  const latest = suite.changes.at(-1);
-  return h("div.chart", {}, drawing, axis, latest ? h("p.change", {}, changeWords(latest), suite.changes.length > 1 ? ` (${suite.changes.length} changes)` : "") : null);
+  return h("div.axis", {"aria-hidden": "true"}, h("span", {}, first ? moment(hour, first.at) : ""), h("span", {}, `peak ${grouped.format(peak)} in ${step} min`), h("span", {}, "now"));
 }
 
 const changeWords = (change) => `${moment(hour, change.at)}: another configuration, version ${change.suite_version}, ${change.config_digest.slice(0, 8)}`;

@@ -1,14 +1,13 @@
-// Cases as rows: the live list, the worst ones, and batches as cards. All lists are bounded, however long the page stays open.
+// Cases as rows: the live list and batches as cards. All lists are bounded, however long the page stays open.
 
 const FEED_MAX = 200;
 const FINDINGS_IN_ROW = 2;
 const VALUES_IN_ROW = 4;
-const WORST_SHOWN = 10;
 const BATCHES_SHOWN = 12;
 
 /** The state of the page. `feed`: rows, newest first. `waiting`: results that arrived while it was paused, or since the list was drawn. */
 const state = {
-  feed: [], waiting: [], paused: false, rows: 0, terms: [], suites: new Map(), minutes: 15, summary: null, worst: [], connection: "connecting", skewMs: 0, marks: 0, taken: 0,
+  open: new Set(), feed: [], waiting: [], paused: false, rows: 0, terms: [], suites: new Map(), minutes: 15, summary: null, connection: "connecting", skewMs: 0, marks: 0, taken: 0,
 };
 
 /** The service's clock, as far as it is known. */
@@ -93,13 +92,20 @@ function makeRow(one) {
   ];
   const more = one.total - one.findings.length;
   return h("li", {"data-text": [nameOf(one), one.suite, one.label, ...one.findings.map((finding) => finding.code), ...one.failures.map((failure) => failure.code)].join(" ").toLowerCase(), "data-suite": one.suite, "data-label": one.label},
-    h(`button.row.tone-${tone(one.label)}`, {type: "button", "data-result": one.id, click: () => openResult(one.id)},
+    h(`a.row.tone-${tone(one.label)}`, {href: casePath(one.ids.event_id ?? one.id, one.id), "data-result": one.id, click: (event) => peek(event, one.id)},
       h("span.first", {}, chip(one.label), h("span.name", {}, nameOf(one)), h("time", {title: moment(full, one.at)}, moment(clock, one.at))),
       h("span.second", {}, h("span.suite-name", {}, one.suite), values.map(([name, value]) => h("span.figure", {}, component(name)?.heading ?? name, h("b", {}, figure(value, component(name)?.places))))),
       found.length ? h("span.third", {}, found, more > 0 && h("span.rest", {}, `and ${grouped.format(more)} more`)) : null));
 }
 
-/** Filter the lists. */
+/** A plain click shows the case beside the list; with a modifier the link opens the case itself, like any other. */
+function peek(event, id) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.button !== 0) return;
+  event.preventDefault();
+  openResult(id);
+}
+
+/** Filter the list. */
 function setFilter(text) {
   $("filter").value = text;
   state.terms = text.toLowerCase().split(/\s+/).filter(Boolean).slice(0, 20);
@@ -107,7 +113,7 @@ function setFilter(text) {
 }
 
 function filterRows() {
-  for (const row of document.querySelectorAll("#feed > li, #worst > li")) {
+  for (const row of document.querySelectorAll("#feed > li")) {
     const {text, suite, label} = row.dataset;
     row.hidden = state.terms.length > 0 && (text === undefined || !state.terms.every((term) => {
       if (term.startsWith("label:")) return label.toLowerCase() === term.slice(6);
@@ -116,15 +122,6 @@ function filterRows() {
     }));
   }
   noteFeed();
-}
-
-/** The worst cases of the period, without those that passed without a finding. */
-function showWorst(results) {
-  state.worst = results.map(rowOf).filter((one) => one.findings.length || one.failures.length || tone(one.label) !== "pass").slice(0, WORST_SHOWN);
-  $("worst-part").hidden = !results.length;
-  $("worst-note").hidden = state.worst.length > 0;
-  keep($("worst"), state.worst, (one) => `${one.id} ${one.at}`, makeRow);
-  filterRows();
 }
 
 /** The counts of a report, by label: whatever its suite counts as labels. */

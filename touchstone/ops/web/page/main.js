@@ -170,7 +170,6 @@ async function refresh() {
   due.figures = false;
   try {
     const summary = await askSummary(state.minutes);
-    const {minutes} = summary;
     looked = true;
     state.skewMs = new Date(summary.now) - Date.now();
     state.summary = summary;
@@ -181,7 +180,6 @@ async function refresh() {
     reading = connection.state === "catching_up";
     if (reading && connection.to_read) progress = `catching up ${grouped.format(connection.read)} of ${grouped.format(connection.to_read)}`;
     showSummary(summary);
-    showWorst((await askJson(`/v1/results?minutes=${minutes}&limit=${WORST_SHOWN * 2}`))?.results ?? []);
   } catch (error) {
     due.figures = true;
     throw error;

@@ -79,7 +79,8 @@ function resultParts(found) {
   const {event} = found, suite = state.suites.get(found.suite);
   const findings = event.findings ?? [], failures = event.failures ?? [], unchecked = event.not_checked ?? [];
   const parts = [
-    head(chip(found.label), h("span.name", {}, found.name)),
+    head(chip(found.label), h("a.name", {href: casePath(found.event_id, found.result_id)}, found.name)),
+    h("p", {}, h("a.button", {href: casePath(found.event_id, found.result_id)}, "Open the case")),
     h("p.rest", {}, `${suite?.title ?? found.suite} · ${found.suite} ${event.suite_version ?? ""} · ${moment(full, event.scored_at ?? found.at)}`),
     valueTable(found.values, suite),
     part(findings.length ? counted(findings.length, "finding") : "Findings", findings.length ? findingList(findings) : h("p.rest", {}, "None.")),
@@ -158,7 +159,7 @@ function batchParts(found, batches) {
   return [
     head(h("span.name", {}, found.batch_id)),
     h("p.rest", {}, `${suite?.title ?? found.suite ?? found.type} · ${found.concern_id} · ${report.final ? "final" : "so far"} · ${moment(full, found.at)}`),
-    h("p.big", {}, h("b", {}, percent(passRateOf(report))), h("span.unit", {}, `pass of ${counted(report.summary?.total_cases ?? 0, "case")}`)),
+    h("p.big", {}, h("b", {}, percent(passRateOf(report))), h("span.unit", {}, ` pass of ${counted(report.summary?.total_cases ?? 0, "case")}`)),
     rate && h("p.rest", {}, spanWords(rate)),
     shareBar(counts),
     h("p", {}, words(counts)),

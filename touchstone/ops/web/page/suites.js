@@ -2,6 +2,7 @@
 
 const TREND_MIN = 20; // scored cases in each half; with fewer, a difference says nothing
 const VALUES_SHOWN = 6;
+const MEANS_SHOWN = 3;
 const CODES_SHOWN = 5;
 
 /** The trend of the pass rate: the second half of the period against the first; steady if chance explains the difference. */
@@ -21,50 +22,100 @@ function trendOf(suite) {
   const description = `${percent(is)} of ${grouped.format(since.scored)} in the second half of this period, ${percent(was)} of ${grouped.format(before.scored)} in the first`;
   const points = Math.abs(Math.round((is - was) * 100));
   if (Math.abs(is - was) <= 1.96 * error || points === 0) return {sign: "→", text: "steady", tone: "other", description};
-  return is > was ? {sign: "▲", text: `up ${counted(points, "point")}`, tone: "pass", description} : {sign: "▼", text: `down ${counted(points, "point")}`, tone: "fail", description};
+  return is > was ? {sign: "▲", text: `${counted(points, "point")}`, tone: "pass", description} : {sign: "▼", text: `${counted(points, "point")}`, tone: "fail", description};
 }
 
-/** A suite's card, empty. */
+/** The filter of everything that the figures count: they begin at this time. */
+const shownSince = () => (state.summary ? new Date(Date.parse(state.summary.now) - state.summary.minutes * 60_000).toISOString().slice(0, 19) + "Z" : null);
+const linkTo = (filter, name, attributes, ...children) => h(name, {...attributes, href: casesPath({...filter, since: shownSince()})}, ...children);
+
+/** A suite's row, empty, and what it opens to. */
 function makeSuite(suite) {
-  return h("article.card.suite", {"aria-labelledby": `suite-${suite.suite}`},
-    h("div.about", {},
-      h("h2", {id: `suite-${suite.suite}`}, h("span.title"), h("small")),
-      h("p.big", {}, h("b"), h("span.unit", {}, "pass"), h("span.trend")),
-      h("p.facts")),
-    h("div.course", {}, h("div.drawing"), h("div.legend", {role: "group", "aria-label": "Show only"})),
-    h("div.values"),
-    h("div.codes"));
+  const more = h("div.more", {id: `more-${suite.suite}`, hidden: !state.open.has(suite.suite)});
+  const toggle = h("button.toggle", {type: "button", "aria-expanded": String(state.open.has(suite.suite)), "aria-controls": `more-${suite.suite}`, click: () => {
+    const open = more.hidden;
+    more.hidden = !open;
+    toggle.setAttribute("aria-expanded", String(open));
+    state.open[open ? "add" : "delete"](suite.suite);
+    showMore(more, state.summary?.suites.find((one) => one.suite === suite.suite) ?? suite);
+  }}, h("span.turn", {"aria-hidden": "true"}, "▸"), h("span.sr", {}, `Details of ${suite.title}`));
+  return h("article.suite", {"aria-labelledby": `suite-${suite.suite}`},
+    h("div.line", {},
+      h("h2", {id: `suite-${suite.suite}`}, toggle, h("a.title"), h("small")),
+      h("p.big", {}, h("a"), h("span.sr.unit")), h("p.trend"),
+      h("div.drawing"), h("div.legend", {role: "group", "aria-label": `Cases of ${suite.title} by label`}), h("p.means")),
+    more);
 }
 
-/** A suite's card, brought up to date. */
+/** A suite's row, brought up to date. */
 function updateSuite(card, suite) {
   const part = (name) => card.querySelector(name);
-  setText(part(".title"), suite.title);
-  setText(part("h2 small"), ` ${suite.suite} ${suite.version}`);
-  card.className = "card suite";
-  setText(part(".big b"), percent(suite.pass_rate));
+  const link = (node, filter, text) => {
+    setText(node, text);
+    node.href = casesPath({suite: suite.suite, ...filter, since: shownSince()});
+  };
+  link(part(".title"), {}, suite.title);
+  setText(part("h2 small"), suite.version);
+  link(part(".big a"), {}, percent(suite.pass_rate));
   // If some cases have no score, the rate says how many have one.
-  setText(part(".big .unit"), suite.labels.unscored ? `pass of ${grouped.format(suite.total - suite.labels.unscored)} scored` : "pass");
+  const unit = suite.labels.unscored ? `pass of ${grouped.format(suite.total - suite.labels.unscored)} scored` : "pass";
+  setText(part(".big .unit"), ` ${unit}`);
+  part(".big").title = unit;
   const trend = trendOf(suite), shown = part(".trend");
   setText(shown, trend ? `${trend.sign} ${trend.text}` : "");
   shown.className = `trend tone-${trend?.tone ?? "other"}`;
   shown.title = trend?.description ?? "";
+  part(".drawing").replaceChildren(timeDrawing(suite).drawing);
+  keep(part(".legend"), Object.entries(suite.labels).filter(([label, count]) => count || label === "Fail"), ([label]) => label,
+    ([label]) => linkTo({suite: suite.suite, label}, `a.key.tone-${tone(label)}`, {title: `${label}: show the cases`}, h("i", {"aria-hidden": "true"}, sign(label)), h("span.sr", {}, ` ${label} `), h("b")),
+    (node, [label, count]) => {
+      setText(node.lastChild, grouped.format(count));
+      node.href = casesPath({suite: suite.suite, label, since: shownSince()});
+    });
+  const listed = suite.values.filter((value) => value.listed);
+  keep(part(".means"), (listed.length ? listed : suite.values).slice(0, MEANS_SHOWN), (value) => value.name,
+    (value) => h("span", {}, `${value.heading} `, h("b")), (node, value) => {
+      setText(node.lastChild, figure(value.mean, value.places));
+      node.title = `mean of ${counted(value.count, "value")}`;
+    });
+  showMore(part(".more"), suite);
+}
+
+/** What a row opens to: distributions, codes, and events without a result. */
+function showMore(more, suite) {
+  if (more.hidden) return;
+  const {drawing, axis} = timeDrawing(suite);
   const facts = [counted(suite.total, "result"), `${rate(suite.per_second)} per second`, lagWords(suite.lag)];
   if (suite.last_result_at) facts.push(`last ${ago(suite.last_result_at, clockNow())}`);
-  keep(part(".facts"), facts.filter(Boolean), (fact) => fact.replace(/[0-9.,]+/g, ""), () => h("span"), (node, fact) => setText(node, fact));
-  part(".drawing").replaceChildren(timeChart(suite));
-  keep(part(".legend"), Object.entries(suite.labels), ([label]) => label,
-    ([label]) => h(`button.key.tone-${tone(label)}`, {type: "button", title: `Show only these below`, click: () => setFilter(`suite:${suite.suite} label:${label}`)},
-      h("i", {"aria-hidden": "true"}, sign(label)), h("span", {}, ` ${label} `), h("b")),
-    (node, [, count]) => setText(node.lastChild, grouped.format(count)));
-  const listed = suite.values.filter((value) => value.listed);
-  part(".values").replaceChildren(...(listed.length ? listed : suite.values).slice(0, VALUES_SHOWN).map(spread));
-  part(".codes").replaceChildren(...codesOf(suite));
+  const listed = suite.values.filter((value) => value.listed), latest = suite.changes.at(-1);
+  more.replaceChildren(
+    h("p.facts", {}, [suite.suite, ...facts].filter(Boolean).map((fact) => h("span", {}, fact))),
+    h("div.chart", {}, drawing, axis(), latest ? h("p.change", {}, changeWords(latest), suite.changes.length > 1 ? ` (${suite.changes.length} changes)` : "") : null),
+    h("div.values", {}, (listed.length ? listed : suite.values).slice(0, VALUES_SHOWN).map(spread)),
+    h("div.codes", {}, codesOf(suite)));
+}
+
+/** What rises beyond chance. */
+function showRising(entries) {
+  $("rising-part").hidden = !entries.length;
+  keep($("rising"), entries, (one) => JSON.stringify([one.suite, one.code, one.label, one.concern, one.model]), () => h("li"), (node, one) => {
+    const address = casesPath({suite: one.suite, code: one.code, label: one.label, concern: one.concern, model: one.model, since: shownSince()});
+    node.replaceChildren(h("a.rise", {href: address, title: `${one.count} of ${grouped.format(one.of)} since ${moment(hour, one.since)}, ${one.before} of ${grouped.format(one.before_of)} before`},
+      h("span.what", {}, one.code ? h("code", {}, one.code) : chip(one.label)), h("b", {}, `×${grouped.format(one.count)} `, h("span.tone-fail.grown", {}, `+${grouped.format(one.more)}`)),
+      h("span.rest", {}, [one.title, one.concern ?? one.model].filter(Boolean).join(" · ")), sparkline(one.minutes), h("span.rest", {}, `since ${moment(hour, one.since)}`)));
+  });
+}
+
+/** Counts as a small line of columns; the words beside it say the same. */
+function sparkline(counts) {
+  const peak = Math.max(1, ...counts), width = 100 / counts.length;
+  return s("svg", {class: "spark tone-fail", "aria-hidden": "true"},
+    ...counts.map((count, place) => s("rect", {x: `${place * width + width * 0.1}%`, y: `${100 - (count / peak) * 100}%`, width: `${width * 0.8}%`, height: `${(count / peak) * 100}%`})));
 }
 
 /** The most frequent findings, and events without a result. */
 function codesOf(suite) {
-  const found = suite.codes.slice(0, CODES_SHOWN).map(({code, count}) => h("li", {}, h("code", {}, code), ` ${grouped.format(count)}`));
+  const found = suite.codes.slice(0, CODES_SHOWN).map(({code, count}) => h("li", {}, linkTo({suite: suite.suite, code}, "a", {}, h("code", {}, code), ` ${grouped.format(count)}`)));
   const lost = suite.without_result.filter((entry) => entry.outcome !== "skipped");
   const without = lost.map(({outcome, reason, count}) => h("li.tone-fail", {}, h("b", {}, `${outcome} `), h("code", {}, reason), ` ${grouped.format(count)}`));
   const skipped = suite.without_result.filter((entry) => entry.outcome === "skipped").reduce((sum, entry) => sum + entry.count, 0);
@@ -87,15 +138,22 @@ function showSummary(summary) {
   const total = summary.suites.reduce((sum, suite) => sum + suite.total, 0);
   const known = summary.suites.map((suite) => suite.lag?.records).filter((lag) => typeof lag === "number");
   const lag = known.length ? grouped.format(known.reduce((sum, one) => sum + one, 0)) : "–";
+  const sum = (number) => summary.suites.reduce((all, suite) => all + number(suite), 0);
+  const unscored = sum((suite) => suite.labels.unscored ?? 0);
+  const expired = sum((suite) => suite.without_result.filter((entry) => entry.outcome === "expired").reduce((all, entry) => all + entry.count, 0));
   const figures = [
-    ["Results", grouped.format(total), rangeWords(summary.minutes), ""],
-    ["Per second", rate(summary.per_second), "last minute", ""],
-    ["Waiting", lag, "events without an outcome yet", ""],
-    ["Dead letters", grouped.format(summary.dead_letters), rangeWords(summary.minutes), summary.dead_letters ? "fail" : ""],
+    ["Results", grouped.format(total), rangeWords(summary.minutes), "", {}],
+    ["Per second", rate(summary.per_second), "", "", null],
+    ["Waiting", lag, "", "", null],
+    ["Dead letters", grouped.format(summary.dead_letters), "", summary.dead_letters ? "fail" : "", null],
+    ["Unscored", grouped.format(unscored), "", unscored ? "unscored" : "", {label: "unscored"}],
+    ["Expired", grouped.format(expired), "", expired ? "fail" : "", null],
   ];
-  keep($("figures"), figures, ([name]) => name, ([name]) => h("div", {}, h("dt", {}, name), h("dd"), h("small")), (node, [, text, note, tones]) => {
-    setText(node.children[1], text);
-    setText(node.children[2], note);
+  keep($("figures"), figures, ([name]) => name, ([name, , , , filter]) => h("div", {}, h("dt", {}, name), h("dd", {}, h(filter ? "a" : "span"), h("small"))), (node, [, text, note, tones, filter]) => {
+    const place = node.children[1].firstChild;
+    setText(place, text);
+    if (filter) place.href = casesPath({...filter, since: shownSince()});
+    setText(node.children[1].lastChild, note);
     node.className = tones ? `tone-${tones}` : "";
   });
   const busy = summary.suites.filter((suite) => suite.total || suite.dead_letters);
@@ -104,7 +162,13 @@ function showSummary(summary) {
   $("figures").hidden = false;
   $("empty").hidden = Boolean(busy.length) || state.rows > 0;
   $("quiet").hidden = !busy.length || !quiet.length;
-  setText($("quiet"), `No results ${rangeWords(summary.minutes)}: ${quiet.map((suite) => [suite.title, lagWords(suite.lag)].filter(Boolean).join(", ")).join("; ")}.`);
+  const unrun = quiet.filter((suite) => !suite.lag || suite.lag.records === null);
+  setText($("quiet-title"), `${counted(quiet.length, "suite")} without results ${rangeWords(summary.minutes)}`);
+  keep($("quiet-list"), quiet, (suite) => suite.suite, () => h("li", {}, h("b"), h("span.rest")), (node, suite) => {
+    setText(node.firstChild, suite.title);
+    setText(node.lastChild, unrun.includes(suite) ? " no worker runs it" : ` ${lagWords(suite.lag)}`);
+  });
+  showRising(summary.rising ?? []);
   setText($("empty-suite"), summary.suites[0]?.suite ?? "SUITE");
   setText($("empty-why"), emptyWords(summary));
   const parts = [`${counted(summary.window.events, "event")} in memory`];
