@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
-from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors
+from touchstone.ops.cli.common.shared import BootstrapOption, fail, one_line, one_line_errors, settings_from
+from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
     from touchstone.ops.batch.sources import Source
     from touchstone.ops.batch.worst import WorstCases
+    from touchstone.schemas.reading import CaseReading
     from touchstone.scorers.suite import Suite
 
 CASES_MAX = 100
@@ -18,35 +20,43 @@ CASES_MAX = 100
 
 @app.command()
 def show(
-    target: Annotated[str, typer.Argument(metavar="FILE", help="A file of cases, a folder, or - for standard input; its worst case is shown.")],
+    target: Annotated[
+        str, typer.Argument(metavar="FILE|ID", help="A file of cases, a folder, or - for standard input; or the id of an event, trace or result.")
+    ],
     suite: Annotated[
-        str | None, typer.Option("--suite", "-s", help="Suite that scores it. Default: the first that reads the file.", show_default=False)
+        str | None, typer.Option("--suite", "-s", help="Suite of the result. Default: the first that reads the file; of an id, the newest.", show_default=False)
     ] = None,
     case: Annotated[str | None, typer.Option("--case", help="Name, case id or event id of the case to show. Default: the worst.", show_default=False)] = None,
     cases: Annotated[int, typer.Option("--cases", min=1, max=CASES_MAX, help="How many cases are shown, the worst first.")] = 1,
     everything: Annotated[bool, typer.Option("--all", help="Unfold every section and show every line.")] = False,
     withhold: Annotated[bool, typer.Option("--withhold", help="Show marks and states, and blocks instead of the case's texts.")] = False,
+    store: StoreOption = None,
+    bootstrap: BootstrapOption = None,
     config: Annotated[
         Path | None, typer.Option(help="The suite's settings file. Default: the suite's own file name, in the working directory.", show_default=False)
     ] = None,
 ) -> None:
     """Show how a case reads: what was expected, found, missing or wrong, and where in its text.
 
-    The file's cases are scored here and the worst one is shown. Its texts are printed: they may be patient data.
+    A file's cases are scored here and the worst one is shown. An id is looked up in the result store, and its event in the archive, else on its topic.
+    The texts of the case are printed: they may be patient data.
 
     Exit codes: 0 shown, 3 an error or no such case.
 
     Example: touchstone show batches/I25_batch_1.json --case I25-BATCH1-001
     """
-    from touchstone.ops.batch.sources import find_sources
+    from touchstone.ops.batch.sources import CASE_SUFFIXES, PACKED_SUFFIXES, find_sources
     from touchstone.ops.batch.worst import worst_of
     from touchstone.ops.cli.common.scoring import paths_of
     from touchstone.ops.reports.writing import stoppable
     from touchstone.ops.settings import load_settings
 
+    if target != "-" and not Path(target).exists():
+        if case is not None or "/" in target or Path(target).suffix in {*CASE_SUFFIXES, *PACKED_SUFFIXES, ".xml"}:
+            fail(f"{target}: no such file or folder; name a file of cases, or the id of an event")
+        _show_kept(target, suite, store, bootstrap, everything=everything, withhold=withhold)
+        return
     with one_line_errors(), stoppable():
-        if target != "-" and not Path(target).exists():
-            fail(f"{target}: no such file or folder; name a file of cases")
         sources = list(find_sources(paths_of([target]), any_file=True, hint="name the file"))
         loaded = _suite_of(suite, sources)
         settings = _quoting(loaded, config)
@@ -90,19 +100,38 @@ def _quoting(suite: "Suite", config: Path | None) -> Any:
 
 def _print(suite: "Suite", found: "WorstCases", *, everything: bool, withhold: bool) -> None:
     """The readings, then how many other cases there are."""
-    from touchstone.ops.cli.common.terminal import has_colour, width_of
-    from touchstone.ops.reports.console_reading import Drawing, reading_pieces
-    from touchstone.ops.reports.writing import write_report
     from touchstone.scorers.reporting.words import counted
 
-    drawing = Drawing(colour=has_colour(None), width=width_of(None), everything=everything)
     for number, one in enumerate(found.cases):
-        reading = suite.reading_of(one.case, one.result)
-        shown = reading.without_text() if withhold else reading
-        write_report([*(["\n"] if number else []), *reading_pieces(shown, drawing)], None)
+        _print_reading(suite.reading_of(one.case, one.result), number, everything=everything, withhold=withhold)
     rest = found.total - len(found.cases)
     if rest:
         others = f"; others that did not pass: {', '.join(found.names)}" if found.names else ""
         typer.echo(
             one_line(f"{counted(len(found.cases), 'case')} of {found.total} shown by {suite.name}, the worst first{others}; --case NAME chooses"), err=True
         )
+
+
+def _print_reading(reading: "CaseReading", number: int, *, everything: bool, withhold: bool) -> None:
+    """One reading. `number`: of those before it."""
+    from touchstone.ops.cli.common.terminal import has_colour, width_of
+    from touchstone.ops.reports.console_reading import Drawing, reading_pieces
+    from touchstone.ops.reports.writing import write_report
+
+    drawing = Drawing(colour=has_colour(None), width=width_of(None), everything=everything)
+    shown = reading.without_text() if withhold else reading
+    write_report([*(["\n"] if number else []), *reading_pieces(shown, drawing)], None)
+
+
+def _show_kept(identifier: str, suite: str | None, store: str | None, bootstrap: str | None, *, everything: bool, withhold: bool) -> None:
+    """The case with an id."""
+    from touchstone.ops.cli.common.kept_case import kept_case
+    from touchstone.scorers.reporting.words import counted
+
+    settings = settings_from(None, bootstrap, store__url=store)
+    with one_line_errors(), store_errors():
+        found = kept_case(identifier, settings, suite, bootstrap)
+    _print_reading(found.suite.reading_of(found.case, found.result), 0, everything=everything, withhold=withhold)
+    others = f"{counted(found.others, 'other result')} of this event; --suite chooses" if found.others else ""
+    for line in filter(None, (found.why, others)):
+        typer.echo(one_line(line), err=True)

@@ -1,0 +1,88 @@
+import asyncio
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.ops.commands import Commands
+from tests.ops.store.histories import add
+from tests.scorers.safe.cases import record
+from touchstone.ops.store.archive.objects import Missing
+from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.history import History
+from touchstone.ops.store.results import ResultStore
+from touchstone.ops.web.api.sources import Opened
+from touchstone.schemas.case import SafeCase
+from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.scorers.safe import SUITE
+from touchstone.scorers.safe.settings import SafeSettings
+from touchstone.scorers.scoring import Scoring
+
+CANARY = "Xylander Quiborax"
+EVENT = record("I25-001", signals=[f"{CANARY} fell"], found=["nothing"]) | {"kind": "safe", "id": "event-1"}
+
+
+class Kept:
+    """An archive that holds the event, or does not."""
+
+    def __init__(self, document: bytes | None) -> None:
+        self._document = document
+
+    def document(self, event_id: str) -> bytes:
+        if self._document is None or event_id != "event-1":
+            raise Missing
+        return self._document
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> tuple[str, ScoreResult]:
+    """A store with one SAFE result that failed: its address, and the result."""
+    url = f"sqlite:///{tmp_path / 'store.db'}"
+    source = SourceRef(topic="touchstone.generations", partition=0, offset=0)
+    result = asyncio.run(Scoring(SUITE, SafeSettings()).result(SafeCase.model_validate(EVENT), "event-1", source))
+    store = ResultStore.open(url, create=True)
+    add(store, result)
+    store.close()
+    return url, result
+
+
+def keep(monkeypatch: pytest.MonkeyPatch, url: str, document: bytes | None) -> None:
+    def opened(_: object) -> Opened:
+        store = ResultStore.open(url)
+        return Opened(History(store.engine), CaseIndex(store.engine), Kept(document))
+
+    monkeypatch.setattr("touchstone.ops.web.api.api.open_sources", opened)
+
+
+def test_a_failed_case_of_the_archive_is_read_by_the_id_of_its_event_or_result(
+    run: Commands, monkeypatch: pytest.MonkeyPatch, stored: tuple[str, ScoreResult]
+) -> None:
+    url, result = stored
+    keep(monkeypatch, url, orjson.dumps(EVENT))
+    for identifier in ("event-1", result.result_id):
+        ran = run("show", identifier, "--store", url)
+        assert ran.code == 0
+        assert f"○ signal 1 {CANARY} fell  [missing; cr_missing]" in ran.out
+        assert CANARY not in ran.err
+
+
+def test_without_the_event_the_result_is_read_and_why_is_said(run: Commands, monkeypatch: pytest.MonkeyPatch, stored: tuple[str, ScoreResult]) -> None:
+    url, _ = stored
+    keep(monkeypatch, url, None)
+    monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
+    ran = run("show", "event-1", "--store", url)
+    assert "○ signal 1  [missing; cr_missing]" in ran.out
+    assert "not in the archive" in ran.one_line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["nobody"], "no such file, and no such event, trace or result"),
+        (["event-1", "--suite", "summary_loss"], "no result of summary_loss for it (of: safe_v0)"),
+    ],
+)
+def test_an_unknown_id_is_one_line(run: Commands, stored: tuple[str, ScoreResult], arguments: list[str], told: str) -> None:
+    ran = run("show", *arguments, "--store", stored[0])
+    assert (ran.code, ran.out) == (3, "")
+    assert told in ran.one_line

@@ -1,0 +1,87 @@
+"""A case by an id, for commands that show it: its result from the store, its event from the archive or from its place on the topic."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from touchstone.scorers.base import ConfigError
+
+if TYPE_CHECKING:
+    from touchstone.ops.web.api.sources import Opened
+    from touchstone.schemas.case import Case
+    from touchstone.schemas.result import ScoreResult
+    from touchstone.schemas.settings.house import Settings
+    from touchstone.scorers.suite import Suite
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCase:
+    """A result, its suite, and the case; the case is None if its event is not at hand, and `why` says why. `others`: further results of the event."""
+
+    suite: "Suite"
+    result: "ScoreResult"
+    case: "Case | None"
+    why: str
+    others: int
+
+
+def kept_case(identifier: str, settings: "Settings", suite: str | None, bootstrap: str | None) -> KeptCase:
+    """The case with an event id, trace id or result id. `suite`: whose result; without it the result named, else the newest. Raises `ConfigError`."""
+    from touchstone.ops.web.api.api import open_sources
+    from touchstone.ops.web.suite_documents import suite_or_placeholder
+    from touchstone.scorers.registry import usable_suites
+    from touchstone.streams.account.projection import restore
+
+    opened = open_sources(settings)
+    found = opened.history.case(identifier)
+    if found is None:
+        raise ConfigError(f"{identifier}: no such file, and no such event, trace or result in the store; check the id, or --store")
+    results = [restore(row) for row in found.results]
+    fitting = [one for one in results if one.suite == suite] if suite is not None else sorted(results, key=lambda one: one.result_id != identifier)
+    if not fitting:
+        known = ", ".join(sorted({one.suite for one in results})) or "none"
+        raise ConfigError(f"{identifier}: the store has no result of {suite or 'any suite'} for it (of: {known})")
+    result = fitting[0]
+    suites = usable_suites()
+    case, why = _event(opened, found.event_id, result, found.kept.kind if found.kept is not None else "", suites, bootstrap)
+    return KeptCase(suite_or_placeholder(suites, result.suite), result, case, why, len(results) - 1)
+
+
+def _event(
+    opened: "Opened", event_id: str, result: "ScoreResult", kind: str, suites: "Mapping[str, Suite]", bootstrap: str | None
+) -> "tuple[Case | None, str]":
+    """The case of an event: as it was kept, else from its topic if a broker is named; without both, why."""
+    from touchstone.ops.store.archive.encryption import Undecipherable
+    from touchstone.ops.store.archive.objects import ArchiveAway, Missing, TooLarge
+    from touchstone.ops.web.api.reading import case_of
+
+    if opened.archive is not None:
+        try:
+            document = opened.archive.document(event_id)
+        except Missing:
+            pass
+        except (ArchiveAway, TooLarge, Undecipherable) as error:
+            return None, f"the archive cannot give the event ({type(error).__name__})"
+        else:
+            kinds = dict.fromkeys((kind, result.kind))
+            read = (case_of(document, one, suites, result.suite) for one in kinds if one)
+            case = next((one for one in read if one is not None), None)
+            return case, "" if case is not None else "the suite cannot read the kept event"
+    return _from_topic(result, suites, bootstrap)
+
+
+def _from_topic(result: "ScoreResult", suites: "Mapping[str, Suite]", bootstrap: str | None) -> "tuple[Case | None, str]":
+    """The case from the event's place on its topic."""
+    from touchstone.ops.batch.cases import BatchCase
+    from touchstone.ops.cli.common.from_topic import case_at
+    from touchstone.schemas.result import SourceRef
+
+    source, suite = result.source, suites.get(result.suite)
+    if not isinstance(source, SourceRef) or suite is None:
+        return None, "the event is not in the archive"
+    if bootstrap is None and not os.environ.get("KAFKA_BOOTSTRAP_SERVERS"):
+        return None, "the event is not in the archive; name the brokers with --bootstrap to read it from its topic"
+    place = f"{source.topic}[{source.partition}]@{source.offset}" + (f"#{source.topic_id}" if source.topic_id else "")
+    read = case_at(place, suite, bootstrap)
+    return (read.case, "") if isinstance(read, BatchCase) else (None, f"its record {read.what}")
