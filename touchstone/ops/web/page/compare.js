@@ -1,7 +1,102 @@
-// The view at /compare: not built yet.
+// The view at /compare: two runs side by side. Which labels changed, how far values moved, which findings came and went, and a changed case read twice.
 {
+  const PAGE = 50;
+  const ORDER = ["Pass", "Review", "Warn", "Fail", "unscored"];
+
+  const caption = (run) => `${run.batch_id || "all"}, version ${run.suite_version}, ${run.config_digest.slice(0, 8)}`;
+
+  /** The labels before as rows, now as columns; a count that changed is a link to its cases. */
+  function matrix(found, query) {
+    const labels = [...new Set([...ORDER.filter((label) => found.flips.some((flip) => flip.from === label || flip.to === label)), ...found.flips.flatMap((flip) => [flip.from, flip.to])])];
+    const count = (from, to) => found.flips.find((flip) => flip.from === from && flip.to === to)?.count ?? 0;
+    const cell = (from, to) => {
+      const number = count(from, to);
+      const its = {a: query.get("a"), b: query.get("b"), from, to};
+      return h(from === to ? "td.number.same" : "td.number", {}, number && from !== to ? h("a", {href: listing.path(its, "/compare"), title: `${from} before, ${to} now`}, grouped.format(number)) : grouped.format(number));
+    };
+    return h("section.card.scroll", {}, h("h2", {}, "Labels"), h("table.plain.matrix", {"aria-label": "Labels before and now"},
+      h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "before ↓ now →"), labels.map((label) => h("th", {scope: "col"}, chip(label))))),
+      h("tbody", {}, labels.map((from) => h("tr", {}, h("th", {scope: "row"}, chip(from)), labels.map((to) => cell(from, to)))))));
+  }
+
+  const signed = (value) => (value > 0 ? `+${figure(value, 3)}` : figure(value, 3).replace("-", "−"));
+
+  function shifts(found) {
+    if (!found.shifts.length) return null;
+    return h("section.card.scroll", {}, h("h2", {}, "Values"), h("table.plain", {"aria-label": "Values before and now"},
+      h("thead", {}, h("tr", {}, ["Value", "Before", "Now", "Difference", "95 % interval", "Cases that differ"].map((text) => h("th", {scope: "col"}, text)))),
+      h("tbody", {}, found.shifts.map((one) => h("tr", {}, h("th", {scope: "row"}, one.name), h("td.number", {}, figure(one.before, 3)), h("td.number", {}, figure(one.now, 3)),
+        h("td.number", {}, signed(one.difference)), h("td.number", {}, one.low === null ? "–" : `${signed(one.low)} to ${signed(one.high)}`),
+        h("td.number", {}, `${grouped.format(one.changed)} of ${grouped.format(one.pairs)}`))))));
+  }
+
+  function codes(found) {
+    const changed = found.codes.filter((one) => one.before !== one.now);
+    if (!changed.length) return null;
+    const of = (run, code) => ({suite: run.suite, version: run.suite_version, digest: run.config_digest, concern: run.batch_id ? run.concern_id : null, batch: run.batch_id, code});
+    return h("section.card.scroll", {}, h("h2", {}, "Findings"), h("table.plain", {"aria-label": "Findings before and now"},
+      h("thead", {}, h("tr", {}, ["Finding", "Before", "Now", "Change"].map((text) => h("th", {scope: "col"}, text)))),
+      h("tbody", {}, changed.map((one) => h("tr", {}, h("th", {scope: "row"}, h("code", {}, one.code)),
+        h("td.number", {}, listing.link("", of(found.a, one.code), {}, grouped.format(one.before))), h("td.number", {}, listing.link("", of(found.b, one.code), {}, grouped.format(one.now))),
+        h("td.number", {}, one.now > one.before ? `▲ +${grouped.format(one.now - one.before)}` : `▼ −${grouped.format(one.before - one.now)}`))))));
+  }
+
+  /** Both readings of one changed case. */
+  async function sideBySide(one, place, signal) {
+    const half = async (word, eventId, resultId, label, prefix) => {
+      const node = h("section.card", {}, h("h3", {}, `${word} `, chip(label), " ", h("a", {href: casePath(eventId, resultId)}, "open")));
+      try {
+        const found = await askJson(`/api/cases/${encodeURIComponent(eventId)}/reading?result=${encodeURIComponent(resultId)}`, {signal});
+        if (!found) node.append(h("p.rest", {}, "This result is no longer there."));
+        else node.append(drawReading(found.reading, {prefix}).node);
+      } catch (error) {
+        if (!signal.aborted) node.append(h("p.fault", {}, error.message));
+      }
+      return node;
+    };
+    place.replaceChildren(h("h2", {}, `${one.name}: before and now`), h("p.rest", {role: "status"}, "Loading both readings …"));
+    const halves = await Promise.all([half("Before", one.event_before, one.result_before, one.label_before, "before"), half("Now", one.event_id, one.result_id, one.label, "now")]);
+    if (signal.aborted) return;
+    place.replaceChildren(h("h2", {}, `${one.name}: before and now`), h("div.two", {}, halves));
+    place.focus();
+    place.scrollIntoView({block: "start"});
+  }
+
+  /** The cases whose label changed, in pages. */
+  function changed(found, query, signal) {
+    const its = {a: query.get("a"), b: query.get("b"), from: query.get("from"), to: query.get("to")};
+    const place = h("div.pair", {tabindex: -1});
+    const row = (one) => h("tr", {"data-row": one.result_id}, h("th.c-name", {scope: "row"}, h("a.open.name", {href: casePath(one.event_id, one.result_id)}, one.name)),
+      h("td", {}, chip(one.label_before), " → ", chip(one.label)),
+      h("td", {}, h("button.both", {type: "button", "aria-label": `Read both of ${one.name}`, click: () => sideBySide(one, place, signal).catch(() => {})}, "Side by side")));
+    const only = its.from ? h("p", {}, `${its.from} before, ${its.to} now. `, h("a", {href: listing.path({a: its.a, b: its.b}, "/compare")}, "All changed cases")) : null;
+    const table = found.cases.length
+      ? h("table.plain", {"aria-label": "Cases whose label changed"}, h("thead", {}, h("tr", {}, ["Case", "Label", "Readings"].map((text) => h("th", {scope: "col"}, text)))), h("tbody", {}, found.cases.map(row)))
+      : h("p", {}, "No case changed its label.");
+    return [h("section.card.scroll", {}, h("h2", {}, "Changed cases"), only, table,
+      h("nav.pages", {"aria-label": "Pages"}, query.get("cursor") && h("a.button", {href: listing.path(its, "/compare")}, "First"), found.next && h("a.button.older", {href: listing.path({...its, cursor: found.next}, "/compare")}, "More ▸"))), place];
+  }
+
+  async function show(params, query, root, signal) {
+    const head = h("div.list-head", {}, h("h1", {}, "Compare"), h("p.total"), h("a.button", {href: "/runs"}, "Choose other runs"));
+    if (!query.get("a") || !query.get("b")) return root.replaceChildren(head, emptyState("Choose two runs.", "", h("p", {}, h("a", {href: "/runs"}, "To the runs"))));
+    let found;
+    try {
+      const wish = Object.fromEntries(["a", "b", "from", "to", "cursor"].map((name) => [name, query.get(name)]));
+      found = await askJson(listing.path({...wish, limit: PAGE}, "/api/compare"), {signal});
+    } catch (error) {
+      if (!signal.aborted) root.replaceChildren(head, listing.refusal(error, () => showAddress()));
+      return undefined;
+    }
+    if (signal.aborted) return undefined;
+    if (!found) return root.replaceChildren(head, emptyState("One of these runs is not in the history.", ""));
+    setText(head.children[1], `${found.a.suite}: ${caption(found.a)} → ${caption(found.b)}; ${counted(found.pairs, "case")} scored in both${found.paired_by === "case_id" ? ", paired by case id" : ""}`);
+    return root.replaceChildren(...[head, matrix(found, query), shifts(found), codes(found), ...changed(found, query, signal)].filter(Boolean));
+  }
+
+  const beside = () => document.activeElement?.closest?.("[data-row]")?.querySelector("button.both")?.click();
   routes.push({
-    name: "compare", match: /^\/compare$/, title: () => "Compare",
-    show: (params, query, root) => root.replaceChildren(h("h1", {}, "Compare"), emptyState("Nothing to show yet.", "")),
+    name: "compare", match: /^\/compare$/, title: () => "Compare", show,
+    keys: [["j", "next changed case", () => listing.walk(router.root, 1)], ["k", "previous changed case", () => listing.walk(router.root, -1)], ["s", "read both side by side", beside]],
   });
 }
