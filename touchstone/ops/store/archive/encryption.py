@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.installing import install_extras
 
 _MAGIC = b"TSAE1\n"
 _KEY_BYTES = 32
@@ -26,7 +27,7 @@ class Cipher:
         try:
             from cryptography.hazmat.primitives.ciphers.aead import AESGCM
         except ImportError:
-            raise ConfigError("archive.key_file: needs the extra encryption (pip install 'touchstone-stream[encryption]')") from None
+            raise ConfigError(f"archive.key_file: encryption is not installed; {install_extras('encryption')}") from None
         self._keys = {_key_id(key): AESGCM(key) for key in keys}
         self._first = _key_id(keys[0])
 
