@@ -190,7 +190,7 @@ def _bar(bar: Bar) -> str:
     rest = ", ".join(filter(None, ("lower is better" if bar.better == "lower" else "", "" if bar.share is None else f"{percent(bar.share)} of the whole")))
     bed, filled = (f'<rect{kind} width="{width:.1f}" height="6"/>' for kind, width in ((' class="bed"', 100), ("", share * 100)))
     drawn = f'<svg viewBox="0 0 100 6" aria-hidden="true" preserveAspectRatio="none">{bed}{filled}</svg>'
-    return f"<li>{_sign(bar.state)}<span>{shown(bar.name)}</span><b>{shown(bar.printed or number(bar.value))}</b>{drawn}<small>{shown(rest)}</small></li>"
+    return f"<li><span>{_sign(bar.state)}{shown(bar.name)}</span><b>{shown(bar.printed or number(bar.value))}</b>{drawn}<small>{shown(rest)}</small></li>"
 
 
 def _list(lines: Sequence[str], total: int, name: str) -> Iterator[str]:

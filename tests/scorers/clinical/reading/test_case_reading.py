@@ -17,7 +17,7 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.conformance import ConformanceRequest
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.reading import CaseReading, CodeSection, PairsSection, TableSection, TimelineSection
-from touchstone.schemas.result import FileRef, Finding, Scorecard, ScoreResult
+from touchstone.schemas.result import FileRef, Finding, NotChecked, Scorecard, ScoreResult
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical import SUITE, conformance, judging, samples
 from touchstone.scorers.clinical.documents import DocumentValidator
@@ -94,7 +94,7 @@ def test_a_finding_is_at_its_line_and_column_of_the_text_that_is_shown(validator
     assert shown.text[mark.start : mark.end] == '"gender": "woman"'
     assert shown.text.splitlines()[mark.line - 1][mark.column - 1 :].startswith('"gender"')
     assert mark.to == (f"finding-{index}",)
-    item = section(reading, "findings").items[index]
+    item = next(one for one in section(reading, "findings").items if one.finding == index)
     assert (item.note, item.to) == (f"FHIR: line {mark.line}, column {mark.column}", ("document-fhir",))
 
 
@@ -258,3 +258,11 @@ def test_a_missing_segment_is_marked_beside_its_neighbour(validator: DocumentVal
     index = next(number for number, one in enumerate(result.findings) if one.code == "structure.missing-segment")
     mark = next(one for one in section(reading, "document-hl7v2").marks if one.finding == index)
     assert (mark.line, mark.state) == (3, "missing")
+
+
+def test_what_is_wrong_comes_before_what_deserves_a_look() -> None:
+    found = tuple(Finding(severity=severity, code="c", path="outputs.fhir/Patient", message="m") for severity in ("info", "major", "minor", "critical"))
+    card = Scorecard(label="Fail", values={}, findings=found, not_checked=(NotChecked(check="x", reason="y"),))
+    case = trace(fhir=fhir())
+    items = section(SUITE.reading_of(case, result_of(case, card)), "findings").items
+    assert [item.finding for item in items] == [1, 3, 2, 0, None]

@@ -30,6 +30,7 @@ _WITHHELD: Final = "withheld:"
 _OTHER_SIDE: Final = re.compile(r"\bpersona/([\w.\[\]]+)")
 #: The part of a judge's place that names a part of the trace; the rest may be in the judge's own words.
 _PART: Final = re.compile(r"(?:prompt|persona|trace|outputs\.\w+(?:\[\d+\])?)(?!\w)")
+_ORDER: Final[tuple[MarkState, ...]] = ("bad", "missing", "unsure", "note", "good")
 #: Scores 0–100 from which a value passes, and from which it is only a warning (specification, Thresholds).
 _PASS, _WARN = 80.0, 60.0
 
@@ -190,8 +191,10 @@ def _findings(result: ScoreResult, places: Mapping[int, tuple[str, str]], ids: C
             text = item.text if finding.path == label else f"{item.text} ({finding.path})"
             items.append(item.model_copy(update={"label": label, "text": whole(text), "to": _parts_named(label, ids)}))
             continue
-        target, words = places.get(item.finding, ("", "about the result as a whole, or about a part that is not at hand"))
+        target, words = places.get(item.finding, ("", "about the scores" if finding.path == "overall" else "about a part that is not at hand"))
         items.append(item.model_copy(update={"note": words, "to": (target,) if target else ()}))
+    # What is wrong first, and what only deserves a look last; in the result they are in the order of the documents.
+    items.sort(key=lambda item: _ORDER.index(item.state) if item.finding is not None else len(_ORDER))
     return section.model_copy(update={"items": tuple(items)})
 
 
