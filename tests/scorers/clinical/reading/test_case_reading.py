@@ -266,3 +266,16 @@ def test_what_is_wrong_comes_before_what_deserves_a_look() -> None:
     case = trace(fhir=fhir())
     items = section(SUITE.reading_of(case, result_of(case, card)), "findings").items
     assert [item.finding for item in items] == [1, 3, 2, 0, None]
+
+
+def test_an_entry_that_is_read_from_a_resource_is_marked_by_the_gravest_finding_about_it() -> None:
+    found = tuple(
+        Finding(severity=severity, code="c", path=f"outputs.fhir/Observation[1].{member}", message="m")
+        for severity, member in (("info", "status"), ("critical", "valueQuantity"), ("major", "code"))
+    )
+    case = trace(fhir=fhir())
+    reading = SUITE.reading_of(case, result_of(case, Scorecard(label="Fail", values={}, findings=found)))
+    labs = section(reading, "labs")
+    assert [(row.state, row.finding) for row in labs.rows] == [(None, None), ("bad", 1), (None, None), (None, None)]
+    assert "@" not in "".join(cell for row in labs.rows for cell in row.cells)
+    assert section(reading, "findings").items[0].note.startswith("FHIR: line ")

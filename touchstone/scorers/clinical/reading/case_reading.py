@@ -17,8 +17,9 @@ from touchstone.schemas.result import Finding, ScoreResult
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.reading.chart import chart
 from touchstone.scorers.clinical.reading.displayed import Displayed, displayed, whole
-from touchstone.scorers.clinical.reading.fhir_persona import persona_of
+from touchstone.scorers.clinical.reading.fhir_persona import PLACE, persona_of
 from touchstone.scorers.clinical.reading.locating import About, locate
+from touchstone.scorers.reporting.findings import SEVERITIES
 from touchstone.scorers.reporting.plain_reading import finding_checks
 
 #: Documents, and characters of all documents, that are drawn.
@@ -52,7 +53,7 @@ def read_case(case: Case | None, result: ScoreResult, name: str) -> CaseReading:
     chart_sections = _chart(parts, result)
     for section in chart_sections:
         for row in getattr(section, "rows", ()):
-            if row.finding is not None:
+            if row.finding is not None and row.finding not in places:
                 places[row.finding] = (row.id, "in the persona")
     sections: list[Section] = []
     if parts.prompt:
@@ -145,9 +146,12 @@ def _chart(parts: _Parts, result: ScoreResult) -> list[Section]:
     for place, form, content in parts.documents:
         if form == "fhir" and not described:
             described, at = persona_of(content), place
+    of_resources = [(index, PLACE + inner.partition(".")[0], finding) for index, finding, inner in _under(result.findings, at) if inner] if at else []
+    of_resources.sort(key=lambda one: SEVERITIES.index(one[2].severity))
+    of_persona += of_resources
     if parts.persona:
         return chart(parts.persona, of_persona, added=described, added_note=f"not in the persona: read from {at}")
-    return chart(described, (), f"the trace has no persona: read from {at}") if described else []
+    return chart(described, of_resources, f"the trace has no persona: read from {at}") if described else []
 
 
 def _scores(result: ScoreResult) -> BarsSection:

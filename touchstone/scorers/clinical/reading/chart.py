@@ -14,6 +14,7 @@ from touchstone.schemas.reading import CodeSection, Entry, MarkState, Pair, Pair
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.curated.facts import PERSONA_KEYS
 from touchstone.scorers.clinical.reading.displayed import printed, whole
+from touchstone.scorers.clinical.reading.fhir_persona import PLACE
 from touchstone.scorers.reporting.plain_reading import STATES
 
 #: Rows of one table, entries of the timeline, and characters of one cell.
@@ -77,7 +78,7 @@ _KINDS: Final = (
         "Severity": ("severity", "criticality"),
         "Status": ("status",), "Onset": _STARTS + _DATES}),
     _Kind("labs", "Labs and vital signs", PERSONA_KEYS["lab"], {
-        "Test": (*_NAMES, "test"), "Code": _CODES, "Value": ("value", "result"), "Unit": ("unit", "units"),
+        "Test": (*_NAMES, "test"), "Code": _CODES, "Value": ("value", "result"), "Unit": ("unit", "units"), "Status": ("status",),
         "Range": ("referenceRange", "range", "normalRange"), "Flag": ("flag", "interpretation", "abnormal"), "Date": _DATES + _STARTS}),
     _Kind("encounters", "Encounters", ("encounters", "visits", "encounterHistory", "appointments"), {
         "Encounter": ("type", "class", *_NAMES, "encounterType"), "Reason": ("reason", "chiefComplaint", "reasonForVisit", "diagnosis"),
@@ -114,8 +115,9 @@ def chart(
 ) -> list[Section]:
     """The sections of a persona.
 
-    `findings`: index in the result, path in the persona, and the finding. `note`: where the chart is from. `added`: another persona, for the tables that
-    this one has nothing for; `added_note`: where it is from.
+    `findings`: index in the result, path in the persona (@ and a resource, for an entry that is read from one), and the finding; of several with one path
+    the first is shown. `note`: where the chart is from. `added`: another persona, for the tables that this one has nothing for; `added_note`: where it is
+    from.
     """
     of_path = {path.replace("/", "."): (index, STATES[finding.severity]) for index, path, finding in reversed(findings)}
     nested_key = next((key for key in ("demographics", "patient") if isinstance(persona.get(key), Mapping)), "")
@@ -156,7 +158,8 @@ def _draw(kind: _Kind, persona: Mapping[str, Any], used: set[str], drawn: _Chart
     shown = [heading for heading in (*kind.columns, _MORE) if any(heading in cells for cells in rows)]
     made = []
     for number, ((path, value), cells) in enumerate(zip(found, rows, strict=False)):
-        index, state = drawn.of_path.get(path, (None, None)) if not note else (None, None)
+        place = value.get(PLACE) if isinstance(value, Mapping) else None
+        index, state = drawn.of_path.get(path if place is None else f"{PLACE}{place}", (None, None))
         to = () if index is None else (f"finding-{index}",)
         name = f"{kind.id}-{number}"
         made.append(Row(id=name, cells=tuple(cells.get(heading, "") for heading in shown), state=state, finding=index, to=to))
@@ -205,7 +208,7 @@ def _cells(kind: _Kind, value: Any) -> dict[str, str]:
         if key is not None:
             taken.add(key)
             cells[heading] = _words(value[key])
-    more = [f"{key}: {words}" for key, one in value.items() if key not in taken and (words := _words(one))]
+    more = [f"{key}: {words}" for key, one in value.items() if key not in taken and key != PLACE and (words := _words(one))]
     if more:
         cells[_MORE] = "; ".join(more)[:CELL_CHARS_MAX]
     return cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -9,6 +10,8 @@ import orjson
 
 from touchstone.scorers.clinical.formats.fhir.xml import xml_as_json
 
+#: Key of an entry: its resource in the paths of findings, such as `Observation[2]`. No member of a persona is called so.
+PLACE: Final = "@"
 #: Entries of a Bundle that are read.
 ENTRIES_MAX: Final = 5_000
 #: Type of resource → key of its list, and member of its name.
@@ -29,19 +32,23 @@ _STARTS: Final = (
 
 
 def persona_of(content: str | bytes | dict[str, Any]) -> dict[str, Any]:
-    """The persona that a FHIR document describes; empty if it cannot be read, or describes nothing."""
+    """The persona that a FHIR document describes, each entry with its place; empty if it cannot be read, or describes nothing."""
     resource = _parsed(content)
     if resource is None:
         return {}
     persona: dict[str, Any] = {}
+    numbers: Counter[str] = Counter()
     for one in _resources(resource):
         name = one.get("resourceType")
+        place = f"{name}[{numbers[str(name)]}]" if one is not resource else str(name)
+        numbers[str(name)] += 1
         if name == "Patient" and "name" not in persona:
             persona |= _patient(one)
         elif isinstance(name, str) and name in _LISTS:
             key, names = _LISTS[name]
             entry = _entry(one, names)
             if entry.get("name"):
+                entry[PLACE] = place
                 persona.setdefault(key, []).append(entry)
     return persona
 
