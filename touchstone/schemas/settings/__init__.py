@@ -2,6 +2,7 @@
 
 from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.schemas.settings.house import (
+    ArchiveSettings,
     FhirValidatorSettings,
     HttpSettings,
     KafkaSettings,
@@ -16,6 +17,7 @@ from touchstone.schemas.settings.house import (
 )
 
 __all__ = [
+    "ArchiveSettings",
     "EngineSettings",
     "FhirValidatorSettings",
     "HttpSettings",

@@ -173,6 +173,39 @@ class StoreSettings(Section):
     url: SecretStr = Field(SecretStr("sqlite:///touchstone.db"), description="SQLAlchemy URL: sqlite:///FILE or postgresql+psycopg://…")
 
 
+#: One entry of `archive.policy`: a policy, or `suite=policy`.
+_POLICY = re.compile(r"(?:[A-Za-z0-9_.-]+=)?(all|none|failed|[01](?:\.[0-9]{1,9})?|\.[0-9]{1,9})")
+
+
+class ArchiveSettings(Section):
+    """The archive: which cases are kept, and where."""
+
+    url: str = Field("", max_length=2_000, description="file:///FOLDER, s3://BUCKET/PREFIX, gs://… or az://…; empty: ./touchstone-archive")
+    key_file: Path | None = Field(None, description="keys of 32 bytes, base64 or hex, one a line; the first encrypts; without it objects are not encrypted")
+    policy: tuple[str, ...] = Field(
+        ("0.05",), description="which cases are kept: all, none, failed (every Fail and unscored), or failed and a share of the rest, as 0.05; also suite=policy"
+    )
+    case_bytes_max: Annotated[int, Field(ge=1_024, le=1_073_741_824)] = Field(104_857_600, description="a larger case is not kept")
+    depth_max: Annotated[int, Field(ge=8, le=1_000)] = Field(200, description="a case that is nested deeper is not kept")
+    batch_records_max: Annotated[int, Field(ge=1, le=10_000)] = Field(500, description="results that are read, kept and committed together")
+    in_flight_bytes: Annotated[int, Field(ge=1_048_576, le=8_589_934_592)] = Field(33_554_432, description="cases in memory on their way to the archive")
+    writers: Annotated[int, Field(ge=1, le=64)] = Field(8, description="objects that are written at the same time")
+    search_bytes_max: Annotated[int, Field(ge=1_048_576, le=8_589_934_592)] = Field(268_435_456, description="cases that one step of a text search reads")
+
+    @field_validator("policy")
+    @classmethod
+    def _policies_can_be_read(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Refuse what is neither a policy nor a suite's policy, and two for the same."""
+        names = [entry.rpartition("=")[0] for entry in value]
+        for place, entry in enumerate(value, 1):
+            found = _POLICY.fullmatch(entry)
+            if found is None or (found[1] not in {"all", "none", "failed"} and float(found[1]) > 1):
+                raise ValueError(f"entry {place}: write all, none, failed or a share from 0 to 1; for one suite suite=policy; several separated by commas")
+            if entry.rpartition("=")[0] in names[: place - 1]:
+                raise ValueError(f"entry {place}: the same suite has a policy already")
+        return value
+
+
 class HttpSettings(Section):
     """The worker's own pages: /metrics, /healthz, /readyz."""
 
@@ -344,6 +377,7 @@ class Settings(Section):
     worker: WorkerSettings = WorkerSettings()
     projector: ProjectorSettings = ProjectorSettings()
     store: StoreSettings = StoreSettings()
+    archive: ArchiveSettings = ArchiveSettings()
     files: FilesSettings = FilesSettings()
     http: HttpSettings = HttpSettings()
     serve: ServeSettings = ServeSettings()

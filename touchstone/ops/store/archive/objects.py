@@ -91,6 +91,16 @@ class Objects:
             raise Undecipherable("no key is set")
         return stored
 
+    def exists(self, path: str) -> bool:
+        """True if there is such an object."""
+        try:
+            obstore.head(self._store, path)
+        except FileNotFoundError:
+            return False
+        except (BaseError, OSError) as error:
+            raise ArchiveAway(type(error).__name__) from None
+        return True
+
     def delete(self, path: str) -> bool:
         """Remove an object; False if there was none."""
         try:

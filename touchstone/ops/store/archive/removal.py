@@ -1,0 +1,88 @@
+"""Removes cases: one that somebody asks to forget, and those that retention names."""
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from touchstone.ops.store.archive.names import encoded, trace_path
+from touchstone.ops.store.case_rows import CaseRow
+
+if TYPE_CHECKING:
+    from touchstone.ops.store.archive.archive import Archive, Place
+
+_AT_A_TIME: Final = 500
+_COUNTED_MAX: Final = 1_000_000
+
+
+def forget(archive: "Archive", identifier: str, at: datetime, *, dry_run: bool) -> "list[Place]":
+    """Remove objects, then the store's part, then objects again: an archiver may have been writing one meanwhile, and does not after the row says so.
+
+    A trace is forgotten with all events that carry its id, because they are of the same patient. What is on a topic is named, and not removed.
+    """
+    places = _remove_objects(archive, identifier, dry_run=dry_run)
+    places += _remove_rows(archive, identifier, at, dry_run=dry_run)
+    if not dry_run:
+        known = {place.name for place in places}
+        places += [place for place in _remove_objects(archive, identifier, dry_run=False) if place.name not in known]
+    return places
+
+
+def _events(archive: "Archive", identifier: str) -> dict[str, CaseRow | None]:
+    """The events that an id names, itself included: it may be of results without a row."""
+    events: dict[str, CaseRow | None] = {identifier: archive.index.row(identifier)}
+    traces = {identifier} | {row.trace_id for row in events.values() if row is not None and row.trace_id}
+    for trace_id in traces:
+        events |= {row.event_id: row for row in archive.index.of_trace(trace_id)}
+    return events
+
+
+def _remove_objects(archive: "Archive", identifier: str, *, dry_run: bool) -> "list[Place]":
+    from touchstone.ops.store.archive.archive import Place
+
+    paths: dict[str, None] = {}
+    for event_id, row in _events(archive, identifier).items():
+        if row is not None and row.path:
+            paths[row.path] = None
+        paths |= dict.fromkeys(entry.path for entry in archive.objects.list(f"results/{encoded(event_id)}"))
+    for trace_id in {identifier} | {row.trace_id for row in _events(archive, identifier).values() if row is not None and row.trace_id}:
+        stem = trace_path(trace_id).removesuffix(".json")
+        if archive.objects.exists(f"{stem}.json"):
+            paths[f"{stem}.json"] = None
+    removed = (path for path in paths if dry_run or archive.objects.delete(path))
+    return [Place("object", path, not dry_run) for path in removed]
+
+
+def _remove_rows(archive: "Archive", identifier: str, at: datetime, *, dry_run: bool) -> "list[Place]":
+    from touchstone.ops.store.archive.archive import Place
+
+    places: list[Place] = []
+    for event_id, row in _events(archive, identifier).items():
+        gone = archive.index.forget(event_id, at, dry_run=True)
+        parts = {"results": gone.results, "annotations": gone.annotations, "feedback": gone.feedback}
+        if row is None and not any(parts.values()):
+            continue  # another name of the case: its row would be of an event that there never was
+        if not dry_run:
+            archive.index.forget(event_id, at)
+        places.append(Place("row", event_id, not dry_run))
+        places += [Place(kind, str(count), not dry_run) for kind, count in parts.items() if count]
+        if row is not None and row.topic:
+            places.append(Place("topic", f"{row.topic}[{row.partition}]@{row.offset}", False))
+    return places
+
+
+def retain(archive: "Archive", *, before: datetime | None, keep_newest: int | None, dry_run: bool) -> tuple[int, int]:
+    """Remove the objects of cases that are too old, or too many; their rows say `removed`. Results, labels and annotations stay in the store."""
+    if dry_run:
+        found = archive.index.expired(before=before, keep_newest=keep_newest, limit=_COUNTED_MAX)
+        return len(found), sum(row.bytes for row in found)
+    count = size = 0
+    while rows := archive.index.expired(before=before, keep_newest=keep_newest, limit=_AT_A_TIME):
+        leaving = {row.event_id for row in rows}
+        for row in rows:
+            shared = row.trace_id and any(one.path == row.path and one.event_id not in leaving and one.state == "kept" for one in archive.index.of_trace(row.trace_id))
+            if not shared:
+                archive.objects.delete(row.path)
+            for entry in archive.objects.list(f"results/{encoded(row.event_id)}"):
+                archive.objects.delete(entry.path)
+        archive.index.drop(sorted(leaving))
+        count, size = count + len(rows), size + sum(row.bytes for row in rows)
+    return count, size

@@ -1,0 +1,62 @@
+"""Searches the text of kept cases. The text searched for is in no log, error or cursor."""
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+import orjson
+
+from touchstone.ops.store.case_filter import CaseFilter, FilterError
+from touchstone.ops.store.case_rows import CaseRow, ListedCase
+from touchstone.ops.store.history import History
+
+if TYPE_CHECKING:
+    from touchstone.ops.store.archive.archive import Archive, Hits
+
+#: Results whose cases are read between two looks at the clock.
+_AT_A_TIME: Final = 50
+TEXT_CHARS_MAX: Final = 1_000
+
+
+def search(archive: "Archive", wanted: CaseFilter, text: str, cursor: str | None, budget_s: float) -> "Hits":
+    """One step: at least one page of the list, and further ones until time or bytes are used up. Letters match whatever their case.
+
+    A cursor is `SEARCHED~CURSOR OF THE LIST`. Raises `FilterError` for a text that is empty or too long, or a cursor that is none.
+    """
+    from touchstone.ops.store.archive.archive import Hits
+
+    if not text.strip() or len(text) > TEXT_CHARS_MAX:
+        raise FilterError(f"text: give 1 to {TEXT_CHARS_MAX} characters")
+    # As JSON writes it, so that the whole document is searched at once.
+    needle = orjson.dumps(text.encode("utf-8", "replace").decode())[1:-1].decode().casefold()
+    searched, at = _read(cursor)
+    history = History(archive.index.engine)
+    only = replace(wanted, kept="yes")
+    until, left = time.monotonic() + budget_s, archive.settings.search_bytes_max
+    found: list[ListedCase] = []
+    while True:
+        page = history.cases(only, _AT_A_TIME, at)
+        rows: dict[str, CaseRow] = {row.event_id: row.kept for row in page.rows if row.kept is not None and row.kept.state == "kept"}
+        matching = {row.event_id for row, data in archive.each(list(rows.values())) if data is not None and _holds(data, needle)}
+        found += [row for row in page.rows if row.event_id in matching]
+        searched += len(page.rows)
+        left -= sum(row.bytes for row in rows.values())
+        at = page.next
+        if at is None or time.monotonic() >= until or left <= 0:
+            return Hits(tuple(found), None if at is None else f"{searched}~{at}", searched, page.total)
+
+
+def _holds(data: bytes, needle: str) -> bool:
+    try:
+        return needle in orjson.dumps(orjson.loads(data)).decode().casefold()
+    except orjson.JSONDecodeError:
+        return False
+
+
+def _read(cursor: str | None) -> tuple[int, str | None]:
+    if cursor is None:
+        return 0, None
+    number, mark, rest = cursor.partition("~")
+    if not (mark and number.isascii() and number.isdigit() and len(number) < 12):
+        raise FilterError("cursor: use the one of the step before")
+    return int(number), rest or None
