@@ -183,7 +183,8 @@ class ArchiveSettings(Section):
     url: str = Field("", max_length=2_000, description="file:///FOLDER, s3://BUCKET/PREFIX, gs://… or az://…; empty: ./touchstone-archive")
     key_file: Path | None = Field(None, description="keys of 32 bytes, base64 or hex, one a line; the first encrypts; without it objects are not encrypted")
     policy: tuple[str, ...] = Field(
-        ("0.05",), description="which cases are kept: all, none, failed (every Fail and unscored), or failed and a share of the rest, as 0.05; also suite=policy"
+        ("0.05",),
+        description="which cases are kept: all, none, failed (every Fail and unscored), or a share of the rest, too: 0.05; also suite=policy",
     )
     case_bytes_max: Annotated[int, Field(ge=1_024, le=1_073_741_824)] = Field(104_857_600, description="a larger case is not kept")
     depth_max: Annotated[int, Field(ge=8, le=1_000)] = Field(200, description="a case that is nested deeper is not kept")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import select
 
 from touchstone.ops.store.accounts import add_outcomes
-from touchstone.ops.store.archive.documents import TRACE, NotKept, about
+from touchstone.ops.store.archive.documents import TRACE, About, NotKept, about
 from touchstone.ops.store.archive.encryption import Undecipherable
-from touchstone.ops.store.archive.names import SEPARATOR, decoded, digest
+from touchstone.ops.store.archive.names import SEPARATOR, decoded, digest, trace_path
 from touchstone.ops.store.archive.objects import Missing
 from touchstone.ops.store.case_rows import CaseRow
 from touchstone.ops.store.engine import reading, writing
@@ -101,19 +101,20 @@ def _cases(archive: "Archive", events: dict[str, _Scored], traces: dict[str, lis
                 counts["unreadable"] += 1
                 continue
             name = entry.path.rpartition("/")[2].removesuffix(".json")
-            ids = _of_trace(name, found.trace_id, found.event_id, traces) if prefix == "traces" else [decoded(name) or found.event_id]
+            ids = _of_trace(archive, name, found, traces) if prefix == "traces" else [decoded(name) or found.event_id]
             for event_id in filter(None, ids):
                 scored = events.get(event_id)
                 kind = TRACE if prefix == "traces" else entry.path.split("/")[1]
-                about_it = type(found)(decoded(kind) or kind, event_id, found.trace_id, found.source, found.at)
+                about_it = About(decoded(kind) or kind, event_id, found.trace_id, found.source, found.at)
                 case_id, at, place = (scored.case_id, scored.scored_at, scored.place) if scored else ("", entry.at, NOWHERE)
                 yield archive.row_of(event_id, about_it, case_id, entry.path, len(data), at, place)
 
 
-def _of_trace(name: str, trace_id: str, event_id: str, traces: dict[str, list[str]]) -> list[str]:
+def _of_trace(archive: "Archive", name: str, found: About, traces: dict[str, list[str]]) -> list[str]:
     """The events whose object a trace's is: those with results, else the document's own id, else the trace's."""
-    known = traces.get(trace_id, []) or [event_id or trace_id]
+    own = found.event_id or found.trace_id
+    known = traces.get(found.trace_id) or [own]
     _, mark, of_event = name.rpartition(SEPARATOR * 2)
     if mark:
-        return [one for one in known if digest(one) == of_event] or [event_id]
-    return known[:1] if len(known) == 1 or event_id not in known else [event_id]
+        return [one for one in known if digest(one) == of_event] or [own]
+    return [one for one in known if len(known) == 1 or not archive.objects.exists(trace_path(found.trace_id, another=one))] or [own]

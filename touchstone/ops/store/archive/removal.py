@@ -78,7 +78,9 @@ def retain(archive: "Archive", *, before: datetime | None, keep_newest: int | No
     while rows := archive.index.expired(before=before, keep_newest=keep_newest, limit=_AT_A_TIME):
         leaving = {row.event_id for row in rows}
         for row in rows:
-            shared = row.trace_id and any(one.path == row.path and one.event_id not in leaving and one.state == "kept" for one in archive.index.of_trace(row.trace_id))
+            shared = row.trace_id and any(
+                one.path == row.path and one.event_id not in leaving and one.state == "kept" for one in archive.index.of_trace(row.trace_id)
+            )
             if not shared:
                 archive.objects.delete(row.path)
             for entry in archive.objects.list(f"results/{encoded(row.event_id)}"):

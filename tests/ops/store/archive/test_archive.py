@@ -1,0 +1,222 @@
+"""The archive over files: what is kept, forgotten, removed, found and indexed anew."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from touchstone.ops.store.archive.archive import Archive, open_archive
+from touchstone.ops.store.archive.documents import NotKept
+from touchstone.ops.store.archive.objects import Missing
+from touchstone.ops.store.archive.policy import Policy, point_of
+from touchstone.ops.store.case_filter import CaseFilter, FilterError
+from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.schemas.settings.house import ArchiveSettings
+from touchstone.streams.account.projection import Position, project
+from touchstone.streams.wire.codec import encode_result
+
+NOON = datetime(2026, 2, 4, 12, tzinfo=UTC)
+CANARY = "Zebulon Quintessa"
+
+
+def result(event_id: str, suite: str = "x", label: str = "Fail", offset: int = 0, case_id: str | None = None, kind: str = "safe") -> ScoreResult:
+    return ScoreResult(
+        result_id=f"{suite}-{event_id}", event_id=event_id, case_id=case_id, kind=kind, suite=suite, suite_version="1", config_digest="d", label=label,
+        values={"a": 0.5}, source=SourceRef(topic="in", partition=0, offset=offset, topic_id="t"), scored_at=NOON + timedelta(minutes=offset),
+    )  # fmt: skip
+
+
+class Sent:
+    """A record of the results topic."""
+
+    topic, partition, timestamp = "results", 0, 0
+
+    def __init__(self, offset: int, scored: ScoreResult) -> None:
+        self.offset = offset
+        self.key, self.value, self.headers = encode_result(scored)
+
+
+def store_all(store: ResultStore, *scored: ScoreResult) -> None:
+    reached = store.positions("results").get(0)
+    store.apply(project("results", {0: reached}, {0: [Sent((reached or 0) + place, one) for place, one in enumerate(scored)]}), 0.0)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[ResultStore]:
+    opened = ResultStore.open(f"sqlite:///{tmp_path / 'store.db'}", create=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def archive(tmp_path: Path, store: ResultStore) -> Archive:
+    return open_archive(ArchiveSettings(url=f"file://{tmp_path / 'archive'}", depth_max=8), CaseIndex(store.engine))
+
+
+def paths(archive: Archive) -> list[str]:
+    return sorted(entry.path for entry in archive.objects.list())
+
+
+def event(identifier: str, text: str = "text") -> bytes:
+    return json.dumps({"kind": "safe", "id": identifier, "timestamp": "2026-02-04T12:00:00Z", "output": text}).encode()
+
+
+def trace(trace_id: str, prompt: str = "a prompt", **more: str) -> bytes:
+    return json.dumps({"kind": "trace", "traceId": trace_id, "source": "production", "prompt": prompt, "outputs": {}, **more}).encode()
+
+
+def test_a_case_is_kept_byte_for_byte_and_named_in_the_index(archive: Archive) -> None:
+    data = b'{ "kind": "safe", "id": "e/1",  "output": "\\u00e4" }'
+    assert archive.keep("e/1", "safe", "", data, at=NOON, place=Position("in", "t", 2, 7)) == "created"
+    assert archive.keep("e/1", "safe", "", data, at=NOON) == "same"
+    assert archive.document("e/1") == data
+    row = archive.index.row("e/1")
+    assert row is not None
+    assert (row.path, row.bytes, row.state, row.at) == ("cases/safe/e%2F1.json", len(data), "kept", NOON)
+
+
+def test_two_events_of_one_trace_id_are_both_kept(archive: Archive) -> None:
+    assert archive.keep("e-1", "trace", "t-1", trace("t-1")) == "created"
+    assert archive.keep("e-2", "trace", "t-1", trace("t-1", "another")) == "other"
+    assert json.loads(archive.document("e-1"))["prompt"] == "a prompt"
+    assert json.loads(archive.document("e-2"))["prompt"] == "another"
+
+
+def test_a_trace_sent_again_is_the_same_whatever_its_layout_and_another_is_refused(archive: Archive) -> None:
+    assert archive.put_trace(trace("t-1")) == ("created", "t-1")
+    assert archive.put_trace(json.dumps(json.loads(trace("t-1")), indent=2).encode()) == ("same", "t-1")
+    assert archive.put_trace(trace("t-1", "another")) == ("other", "t-1")
+    assert paths(archive) == ["traces/trace-t-1.json"]
+
+
+def test_a_trace_that_came_by_kafka_keeps_its_event_id_when_it_is_sent_over_http(archive: Archive) -> None:
+    archive.keep("e-1", "trace", "t-1", trace("t-1"))
+    assert archive.put_trace(trace("t-1")) == ("same", "e-1")
+
+
+@pytest.mark.parametrize(
+    ("data", "state"),
+    [(b"{", "unreadable"), (b"[]", "unreadable"), (b'{"a":' * 9 + b"1" + b"}" * 9, "too_large"), (b'{"a":' * 100_000, "too_large"), (b"{}", None)],
+)
+def test_what_cannot_be_kept_says_why_without_its_text(archive: Archive, data: bytes, state: str | None) -> None:
+    if state is None:
+        assert archive.keep("e", "safe", "", data) == "created"
+        return
+    with pytest.raises(NotKept) as refused:
+        archive.keep("e", "safe", "", data)
+    assert refused.value.state in {state, "unreadable"}
+    assert archive.index.row("e") is None
+
+
+def test_results_that_are_in_the_store_are_kept_with_their_case(archive: Archive, store: ResultStore) -> None:
+    store_all(store, result("e-1"), result("e-1", "y", "Pass"))
+    assert archive.keep_results_of("e-1") == 2
+    assert paths(archive) == ["results/e-1/x-e-1.json", "results/e-1/y-e-1.json"]
+
+
+def test_forgetting_removes_every_place_and_names_it_first(archive: Archive, store: ResultStore) -> None:
+    store_all(store, result("e-1", case_id="t-1", kind="trace"))
+    archive.keep("e-1", "trace", "t-1", trace("t-1", CANARY), place=Position("in", "t", 0, 3))
+    archive.keep("e-2", "trace", "t-1", trace("t-1", f"{CANARY} II"))
+    archive.keep("e-3", "trace", "t-3", trace("t-3"))
+    archive.keep_results_of("e-1")
+    archive.index.rate("t-1", "down", NOON)
+    planned = archive.forget("t-1")
+    assert [place.is_removed for place in planned] == [False] * len(planned)
+    assert len(paths(archive)) == 4
+    removed = archive.forget("t-1", dry_run=False)
+    assert {(place.kind, place.name) for place in removed} == {(place.kind, place.name) for place in planned}
+    assert ("topic", "in[0]@3", False) in removed
+    assert paths(archive) == ["traces/trace-t-3.json"]
+    assert archive.index.feedback(["t-1"]) == {}
+    with pytest.raises(Missing):
+        archive.document("e-1")
+
+
+def test_a_forgotten_case_does_not_come_back(archive: Archive) -> None:
+    archive.keep("e-1", "trace", "t-1", trace("t-1"))
+    archive.forget("e-1", dry_run=False)
+    for again in (lambda: archive.keep("e-1", "trace", "t-1", trace("t-1")), lambda: archive.put_trace(trace("t-1", id="e-1"))):
+        with pytest.raises(NotKept, match="forgotten"):
+            again()
+    assert paths(archive) == []
+
+
+def test_retention_shows_first_and_removes_objects_then(archive: Archive) -> None:
+    for number in range(5):
+        archive.keep(f"e-{number}", "safe", "", event(f"e-{number}"), at=NOON + timedelta(days=number))
+    assert archive.retention(before=NOON + timedelta(days=1))[0] == 1
+    assert archive.retention(keep_newest=2)[0] == 3
+    assert len(paths(archive)) == 5
+    assert archive.retention(keep_newest=2, dry_run=False)[0] == 3
+    assert paths(archive) == ["cases/safe/e-3.json", "cases/safe/e-4.json"]
+    row = archive.index.row("e-0")
+    assert row is not None
+    assert row.state == "removed"
+
+
+def test_an_index_that_was_lost_is_written_anew_with_the_results(archive: Archive, store: ResultStore, tmp_path: Path) -> None:
+    store_all(store, result("e-1", case_id="t-1", kind="trace"), result("e-2", label="Pass", offset=1), result("e-9", case_id="t-1", kind="trace", offset=2))
+    archive.keep("e-1", "trace", "t-1", trace("t-1"), at=NOON, place=Position("in", "t", 0, 0))
+    archive.keep("e-9", "trace", "t-1", trace("t-1", "another"), at=NOON + timedelta(minutes=2), place=Position("in", "t", 0, 2))
+    archive.keep("e-2", "safe", "", event("e-2"), at=NOON + timedelta(minutes=1), place=Position("in", "t", 0, 1))
+    for identifier in ("e-1", "e-2", "e-9"):
+        archive.keep_results_of(identifier)
+    before = {identifier: archive.index.row(identifier) for identifier in ("e-1", "e-2", "e-9")}
+    fresh = ResultStore.open(f"sqlite:///{tmp_path / 'fresh.db'}", create=True)
+    anew = Archive(archive.objects, CaseIndex(fresh.engine), archive.settings)
+    assert anew.reindex() == {"cases": 3, "results": 3, "unreadable": 0}
+    for identifier, row in before.items():
+        found = anew.index.row(identifier)
+        assert row is not None
+        assert found is not None
+        assert (found.kind, found.path, found.at, found.case_id, found.source, found.offset) == (
+            row.kind,
+            row.path,
+            row.at,
+            row.case_id,
+            row.source,
+            row.offset,
+        )
+    assert anew.reindex()["results"] == 0
+    fresh.close()
+
+
+def test_text_is_found_in_steps_whatever_its_case_and_its_spelling_in_json(archive: Archive, store: ResultStore) -> None:
+    store_all(store, *(result(f"e-{number}", offset=number) for number in range(120)))
+    for number in range(120):
+        archive.keep(f"e-{number}", "safe", "", event(f"e-{number}", "Größe\n9" if number == 3 else "nothing"), at=NOON)
+    first = archive.search_text(CaseFilter(), "GRÖSSE\n9", budget_s=0.0)
+    assert (first.rows, first.searched, first.total) == ((), 50, 120)
+    second = archive.search_text(CaseFilter(), "grösse\n9", first.next, budget_s=60.0)
+    assert ([row.event_id for row in second.rows], second.next, second.searched) == (["e-3"], None, 120)
+    assert archive.search_text(CaseFilter(label=("Pass",)), "größe").rows == ()
+    for text in ("", " ", "x" * 1_001):
+        with pytest.raises(FilterError):
+            archive.search_text(CaseFilter(), text)
+
+
+def test_the_policy_keeps_what_failed_and_the_same_share_in_every_suite() -> None:
+    policy = Policy.of(("0.25", "quiet=none", "every=all", "only=failed"))
+    ids = [f"e-{number}" for number in range(2_000)]
+    kept = {one for one in ids if policy.keeps("a", "Pass", one)}
+    assert 400 < len(kept) < 600
+    assert kept == {one for one in ids if policy.keeps("b", "Review", one)} == {one for one in ids if point_of(one) < 0.25}
+    assert all(policy.keeps("a", label, one) for label in ("Fail", "unscored") for one in ids)
+    assert not any(policy.keeps("quiet", "Fail", one) or policy.keeps("only", "Pass", one) for one in ids)
+    assert all(policy.keeps("every", "Pass", one) for one in ids)
+
+
+@pytest.mark.parametrize("entries", [("most",), ("1.5",), ("a=",), ("all", "none"), ("a=0.1", "a=0.2"), ("-1",)])
+def test_a_policy_that_cannot_be_read_is_refused(entries: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="entry"):
+        ArchiveSettings(policy=entries)
+
+
+def test_no_word_of_a_case_is_in_a_path_or_a_row(archive: Archive) -> None:
+    archive.keep("e-1", "trace", "t-1", trace("t-1", CANARY, name=CANARY))
+    assert CANARY not in "".join(paths(archive)) + repr(archive.index.row("e-1")) + repr(archive.forget("e-1"))
