@@ -19,7 +19,7 @@ from touchstone.schemas.result import Label
 from touchstone.scorers.histogram import Histogram
 
 Kind = Literal["counter", "gauge", "histogram", "info"]
-Process = Literal["worker", "projector", "serve", "replay"]
+Process = Literal["worker", "projector", "serve", "replay", "archiver"]
 #: Rare events of a worker: each is `touchstone_<name>_total`.
 Happening = Literal["rebalances", "commits", "commit_failures", "outbox_retries", "unavailable", "readings_failures", "follow_ups"]
 #: States of a worker: each is `touchstone_<name>`.
@@ -47,6 +47,8 @@ DEAD_REASONS = (
 #: (outcome, reason)
 OUTCOMES = (("scored", ""), ("skipped", "other_kind"), ("shed", "too_old"), ("shed", "budget"), *(("dead", reason) for reason in DEAD_REASONS))
 UNREADABLE_RESULTS = ("empty", "unknown_type", "no_type", "invalid_result", "invalid_ledger", "not_finite", "out_of_bounds")
+#: What became of a case that the archive's policy names.
+ARCHIVED = ("kept", "known", "source_expired", "made_anew", "too_large", "unreadable")
 RECORD_KINDS = ("new", "replaced", "repeat", "replay", "contradicted", "ledger", *(f"rejected:{code}" for code in UNREADABLE_RESULTS))
 
 Values = tuple[str, ...]
@@ -73,6 +75,7 @@ def _each(*values: str) -> tuple[Values, ...]:
 PROJECTOR: tuple[Process, ...] = ("projector",)
 SERVE: tuple[Process, ...] = ("serve",)
 REPLAY: tuple[Process, ...] = ("replay",)
+ARCHIVER: tuple[Process, ...] = ("archiver",)
 METRICS: tuple[Metric, ...] = (
     Metric("touchstone_events_consumed_total", "counter", "records", "Records read.", ("suite", "topic", "format"), start=_each(*FORMATS)),
     Metric("touchstone_events_outcomes_total", "counter", "records", "Acknowledged outcomes of records.", ("suite", "outcome", "reason"), start=OUTCOMES),
@@ -183,6 +186,28 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("touchstone_replay_waiting_events", "gauge", "events", "Events that are still put aside, as of the last look.", ("suite",), REPLAY),
     Metric("touchstone_replay_broker_up", "gauge", "0 or 1", "1 while the broker answers.", ("suite",), REPLAY),
+    Metric("touchstone_archiver_results_total", "counter", "results", "Results read.", ("wanted",), ARCHIVER, _each("yes", "no")),
+    Metric(
+        "touchstone_archiver_cases_total",
+        "counter",
+        "cases",
+        "Cases that the policy names, by what became of them: `kept` and `known` are in the archive; the others could not be kept.",
+        ("outcome",),
+        ARCHIVER,
+        _each(*ARCHIVED),
+    ),
+    Metric("touchstone_archiver_write_seconds", "histogram", "seconds", "Time to write some cases: objects and rows.", (), ARCHIVER, buckets=STAGE_BUCKETS_S),
+    Metric("touchstone_archiver_lag_records", "gauge", "records", "Records of this archiver's partitions that it has not read.", ("partition",), ARCHIVER),
+    Metric("touchstone_archiver_commits_total", "counter", "times", "Successful commits of offsets.", (), ARCHIVER),
+    Metric(
+        "touchstone_archiver_dependency_up",
+        "gauge",
+        "0 or 1",
+        "1 while the dependency answers.",
+        ("dependency",),
+        ARCHIVER,
+        _each("kafka", "objects", "store"),
+    ),
     Metric("touchstone_build_info", "info", "always 1", "What runs.", ("process", "version", "suite", "suite_version", "runner"), get_args(Process)),
 )
 BY_NAME: Mapping[str, Metric] = {metric.name: metric for metric in METRICS}

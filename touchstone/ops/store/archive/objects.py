@@ -12,19 +12,14 @@ from obstore.store import from_url
 
 from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
 from touchstone.scorers.base import ConfigError
+from touchstone.streams.account.archive_port import ArchiveAway
+
+__all__ = ["ArchiveAway", "Entry", "Missing", "Objects", "Put", "TooLarge"]
 
 SCHEMES = ("file", "s3", "gs", "az", "memory")
 #: Objects listed at a time.
 PAGE = 1_000
 Put = Literal["created", "same", "other"]
-
-
-class ArchiveAway(Exception):
-    """The store of objects does not answer, or refuses. `code`: the kind of error, without the address and without text of a case."""
-
-    def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 class Missing(Exception):

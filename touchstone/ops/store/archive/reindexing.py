@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sqlalchemy import select
 
 from touchstone.ops.store.accounts import add_outcomes
 from touchstone.ops.store.archive.documents import TRACE, About, NotKept, about
 from touchstone.ops.store.archive.encryption import Undecipherable
+from touchstone.ops.store.archive.keeping import NOWHERE, Keeping
 from touchstone.ops.store.archive.names import SEPARATOR, decoded, digest, trace_path
 from touchstone.ops.store.archive.objects import Missing
 from touchstone.ops.store.case_rows import CaseRow
@@ -17,9 +18,6 @@ from touchstone.ops.store.schema import results
 from touchstone.ops.store.writes import touch_batches, write_results
 from touchstone.streams.account.intervals import Interval, runs
 from touchstone.streams.account.projection import AccountKey, Position, ResultRow, Unreadable, read_result
-
-if TYPE_CHECKING:
-    from touchstone.ops.store.archive.archive import Archive
 
 _AT_A_TIME: Final = 500
 
@@ -34,7 +32,7 @@ class _Scored(NamedTuple):
     scored_at: datetime
 
 
-def reindex(archive: "Archive") -> dict[str, int]:
+def reindex(archive: Keeping) -> dict[str, int]:
     """Read every object once. Rows that are right stay as they are, and forgotten cases stay forgotten. Returns counts: cases, results, unreadable."""
     counts = {"cases": 0, "results": 0, "unreadable": 0}
     events: dict[str, _Scored] = {}
@@ -61,7 +59,7 @@ def reindex(archive: "Archive") -> dict[str, int]:
     return counts
 
 
-def _results(archive: "Archive", counts: dict[str, int]) -> Iterator[ResultRow]:
+def _results(archive: Keeping, counts: dict[str, int]) -> Iterator[ResultRow]:
     for entry in archive.objects.list("results"):
         try:
             yield read_result(archive.objects.get(entry.path))
@@ -69,7 +67,7 @@ def _results(archive: "Archive", counts: dict[str, int]) -> Iterator[ResultRow]:
             counts["unreadable"] += 1
 
 
-def _restore(archive: "Archive", rows: list[ResultRow]) -> int:
+def _restore(archive: Keeping, rows: list[ResultRow]) -> int:
     """Write the results that the store does not have, with their outcomes, as the projector would. Returns how many."""
     if not rows:
         return 0
@@ -89,9 +87,7 @@ def _restore(archive: "Archive", rows: list[ResultRow]) -> int:
     return len(missing)
 
 
-def _cases(archive: "Archive", events: dict[str, _Scored], traces: dict[str, list[str]], counts: dict[str, int]) -> Iterator[CaseRow]:
-    from touchstone.ops.store.archive.archive import NOWHERE
-
+def _cases(archive: Keeping, events: dict[str, _Scored], traces: dict[str, list[str]], counts: dict[str, int]) -> Iterator[CaseRow]:
     for prefix in ("traces", "cases"):
         for entry in archive.objects.list(prefix):
             try:
@@ -110,7 +106,7 @@ def _cases(archive: "Archive", events: dict[str, _Scored], traces: dict[str, lis
                 yield archive.row_of(event_id, about_it, case_id, entry.path, len(data), at, place)
 
 
-def _of_trace(archive: "Archive", name: str, found: About, traces: dict[str, list[str]]) -> list[str]:
+def _of_trace(archive: Keeping, name: str, found: About, traces: dict[str, list[str]]) -> list[str]:
     """The events whose object a trace's is: those with results, else the document's own id, else the trace's."""
     own = found.event_id or found.trace_id
     known = traces.get(found.trace_id) or [own]

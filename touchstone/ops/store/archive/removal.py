@@ -1,19 +1,17 @@
 """Removes cases: one that somebody asks to forget, and those that retention names."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from touchstone.ops.store.archive.keeping import Keeping, Place
 from touchstone.ops.store.archive.names import encoded, trace_path
 from touchstone.ops.store.case_rows import CaseRow
-
-if TYPE_CHECKING:
-    from touchstone.ops.store.archive.archive import Archive, Place
 
 _AT_A_TIME: Final = 500
 _COUNTED_MAX: Final = 1_000_000
 
 
-def forget(archive: "Archive", identifier: str, at: datetime, *, dry_run: bool) -> "list[Place]":
+def forget(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) -> list[Place]:
     """Remove objects, then the store's part, then objects again: an archiver may have been writing one meanwhile, and does not after the row says so.
 
     A trace is forgotten with all events that carry its id, because they are of the same patient. What is on a topic is named, and not removed.
@@ -26,7 +24,7 @@ def forget(archive: "Archive", identifier: str, at: datetime, *, dry_run: bool) 
     return places
 
 
-def _events(archive: "Archive", identifier: str) -> dict[str, CaseRow | None]:
+def _events(archive: Keeping, identifier: str) -> dict[str, CaseRow | None]:
     """The events that an id names, itself included: it may be of results without a row."""
     events: dict[str, CaseRow | None] = {identifier: archive.index.row(identifier)}
     traces = {identifier} | {row.trace_id for row in events.values() if row is not None and row.trace_id}
@@ -35,9 +33,7 @@ def _events(archive: "Archive", identifier: str) -> dict[str, CaseRow | None]:
     return events
 
 
-def _remove_objects(archive: "Archive", identifier: str, *, dry_run: bool) -> "list[Place]":
-    from touchstone.ops.store.archive.archive import Place
-
+def _remove_objects(archive: Keeping, identifier: str, *, dry_run: bool) -> list[Place]:
     paths: dict[str, None] = {}
     for event_id, row in _events(archive, identifier).items():
         if row is not None and row.path:
@@ -51,9 +47,7 @@ def _remove_objects(archive: "Archive", identifier: str, *, dry_run: bool) -> "l
     return [Place("object", path, not dry_run) for path in removed]
 
 
-def _remove_rows(archive: "Archive", identifier: str, at: datetime, *, dry_run: bool) -> "list[Place]":
-    from touchstone.ops.store.archive.archive import Place
-
+def _remove_rows(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) -> list[Place]:
     places: list[Place] = []
     for event_id, row in _events(archive, identifier).items():
         gone = archive.index.forget(event_id, at, dry_run=True)
@@ -69,7 +63,7 @@ def _remove_rows(archive: "Archive", identifier: str, at: datetime, *, dry_run: 
     return places
 
 
-def retain(archive: "Archive", *, before: datetime | None, keep_newest: int | None, dry_run: bool) -> tuple[int, int]:
+def retain(archive: Keeping, *, before: datetime | None, keep_newest: int | None, dry_run: bool) -> tuple[int, int]:
     """Remove the objects of cases that are too old, or too many; their rows say `removed`. Results, labels and annotations stay in the store."""
     if dry_run:
         found = archive.index.expired(before=before, keep_newest=keep_newest, limit=_COUNTED_MAX)

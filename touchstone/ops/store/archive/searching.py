@@ -2,29 +2,25 @@
 
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
+from touchstone.ops.store.archive.keeping import Hits, Keeping
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
 from touchstone.ops.store.case_rows import CaseRow, ListedCase
 from touchstone.ops.store.history import History
-
-if TYPE_CHECKING:
-    from touchstone.ops.store.archive.archive import Archive, Hits
 
 #: Results whose cases are read between two looks at the clock.
 _AT_A_TIME: Final = 50
 TEXT_CHARS_MAX: Final = 1_000
 
 
-def search(archive: "Archive", wanted: CaseFilter, text: str, cursor: str | None, budget_s: float) -> "Hits":
+def search(archive: Keeping, wanted: CaseFilter, text: str, cursor: str | None, budget_s: float) -> Hits:
     """One step: at least one page of the list, and further ones until time or bytes are used up. Letters match whatever their case.
 
     A cursor is `SEARCHED~CURSOR OF THE LIST`. Raises `FilterError` for a text that is empty or too long, or a cursor that is none.
     """
-    from touchstone.ops.store.archive.archive import Hits
-
     if not text.strip() or len(text) > TEXT_CHARS_MAX:
         raise FilterError(f"text: give 1 to {TEXT_CHARS_MAX} characters")
     # As JSON writes it, so that the whole document is searched at once.
