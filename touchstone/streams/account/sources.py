@@ -62,6 +62,11 @@ class Sources:
             while places and places[0].offset >= ends[part]:
                 yield places.pop(0), "made_anew"
             self._go_on(part, places, 0, left)
+        async for found in self._polled(consumer, left, wanted):
+            yield found
+
+    async def _polled(self, consumer: AIOKafkaConsumer, left: dict[TopicPartition, list[Position]], wanted: Mapping[Position, int]) -> AsyncIterator[Found]:
+        """Read until nothing is left."""
         moved = time.monotonic()
         while left:
             polled = await consumer.getmany(*left, timeout_ms=POLL_MS, max_records=RECORDS_MAX)
