@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from structlog.testing import capture_logs
 
 import tests.ops.web.served
 from tests.ops.store.histories import add, scored
@@ -16,6 +17,7 @@ from tests.ops.web.served import served, toy_suite
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api import models
 from touchstone.ops.web.api.sources import Opened
+from touchstone.schemas.case import SafeCase
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.trace import ProductionTrace
 
@@ -183,7 +185,7 @@ async def test_a_view_is_saved_and_deleted(opened: Opened) -> None:
     async with served(sources=opened) as web:
         assert (await web.client.put("/api/views/failed%20ones", json={"query": "?label=Fail"})).json() == {"name": "failed ones", "query": "label=Fail"}
         assert (await web.get("/api/views")).json() == {"views": [{"name": "failed ones", "query": "label=Fail"}]}
-        assert [(await web.client.delete("/api/views/failed%20ones")).status_code for _ in range(2)] == [204, 404]
+        assert [(await web.client.delete("/api/views/failed%20ones")).status_code for _ in range(2)] == [200, 404]
 
 
 @pytest.mark.parametrize(
@@ -212,3 +214,26 @@ async def test_without_a_store_the_api_says_so_and_the_streams_go_on(tmp_path: P
         answer = await web.get("/api/cases")
         assert (answer.status_code, str(tmp_path) in answer.text) == (503, False)
         assert (await web.get("/v1/summary")).status_code == 200
+
+
+async def test_a_suite_that_cannot_read_its_case_shows_the_result_alone(opened: Opened) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError(CANARY)
+
+    async with served(sources=opened) as web:
+        web.service.suites["one"] = replace(toy_suite("one"), reading=broken, cases={"safe": SafeCase})  # type: ignore[index]
+        result_id = next(one["result_id"] for one in (await web.get("/api/cases/e-0")).json()["results"] if one["suite"] == "one")
+        with capture_logs() as logs:
+            answer = (await web.get(f"/api/cases/e-0/reading?result={result_id}")).json()
+        assert (answer["text"], answer["reading"]["label"]) == ("unreadable", "Fail")
+        assert ([(line["event"], line["code"]) for line in logs], CANARY in repr(logs)) == ([("reading_failed", "ValueError")], False)
+
+
+async def test_a_kept_case_of_a_real_suite_reads_with_its_text_where_there_is_the_right(tmp_path: Path) -> None:
+    with history(tmp_path) as opened:
+        async with served(sources=opened, tokens=TOKENS) as web:
+            web.service.suites["one"] = replace(toy_suite("one"), cases={"safe": SafeCase})  # type: ignore[index]
+            seen = {token: (await web.get("/api/cases/e-0/reading", token)).json() for token in (READER, OF_ONE)}
+    assert {token: answer["text"] for token, answer in seen.items() if token == OF_ONE} == {OF_ONE: "shown"}
+    assert CANARY in str(seen[OF_ONE])
+    assert CANARY not in str(seen[READER])

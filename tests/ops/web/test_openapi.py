@@ -41,7 +41,7 @@ async def _compare_answers(web: Served, document: dict[str, Any]) -> None:
     for path, operations in document["paths"].items():
         content = operations.get("get", {}).get("responses", {}).get("200", {}).get("content", {})
         schema = content.get("application/json", {}).get("schema", {})
-        if "$ref" in schema:
+        if "$ref" in schema and path != "/api/compare":  # needs the names of two runs
             answer = await web.get(path.replace("{id}", ids.get(path, "e-0")))
             jsonschema.Draft202012Validator({**schema, "components": document["components"]}).validate(answer.json())
 

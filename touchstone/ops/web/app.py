@@ -88,7 +88,9 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
     ]
     desk = Desk()
     sources = Sources(service.open_sources or partial(open_sources, service.settings), service.suites)
-    routes += [EncodedRoute(one.path, api.with_grant(desk.handler(one), for_scraper=False), methods=[one.method]) for one in endpoints(sources)]
+    routes += [
+        EncodedRoute(one.path, api.with_grant(desk.handler(one), for_scraper=False), methods=[one.method]) for one in endpoints(sources, service.settings)
+    ]
     inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _as_json})
     if serve.cors_origins:
         names = ["Authorization", "Content-Type", "If-Match", "Last-Event-ID", "Cache-Control"]

@@ -17,7 +17,6 @@ from touchstone.streams.subscription.events import NAME_CHARS_MAX
 
 REF = "#/components/schemas/{model}"
 _NAMES = "repeated, or separated by commas"
-NO_CONTENT = 204
 
 
 EVENT, SUITE, LABEL, CONCERN, BATCH = (
@@ -95,10 +94,12 @@ def _operation(address: Address) -> dict[str, Any]:
         parameters.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": NAME_CHARS_MAX}})
     refusals = [*([400, 401] if address.needs_token else []), *address.refusals]
     media = address.answer if isinstance(address.answer, str) else "application/json"
-    schema = {"type": "string"} if isinstance(address.answer, str) else {"$ref": REF.format(model=address.answer.__name__)}
+    schema = (
+        ({} if media == "application/json" else {"type": "string"}) if isinstance(address.answer, str) else {"$ref": REF.format(model=address.answer.__name__)}
+    )
     refusal = {"description": "a line that says what is wrong", "content": {"application/json": {"schema": {"$ref": REF.format(model="Error")}}}}
     answer = {"description": address.what, "content": {media: {"schema": schema}}}
-    done = {str(code): answer if code != NO_CONTENT else {"description": "done"} for code in address.done}
+    done = {str(code): answer for code in address.done}
     parameters += [{"name": name, "in": "header", "required": False, "schema": {"type": "string"}} for name in address.headers]
     operation: dict[str, Any] = {
         "summary": address.what,

@@ -2,8 +2,10 @@
 
 from touchstone.ops.store.case_filter import LABELS, SEVERITIES, SORTS, SOURCES
 from touchstone.ops.store.history import FACETS, PAGE_MAX
+from touchstone.ops.store.runs import RUNS_MAX
 from touchstone.ops.web.addresses import Address, Parameter
 from touchstone.ops.web.api import bodies, models
+from touchstone.schemas.trace import ProductionTrace
 
 FILTER = (
     *(Parameter(name, f"{what}; may be repeated") for name, what in (("suite", "a suite"), ("concern", "a concern"), ("batch", "a batch"))),
@@ -25,6 +27,14 @@ CURSOR = Parameter("cursor", "`next` of the page before")
 LIMIT = Parameter("limit", "at most so many", 1, PAGE_MAX)
 BY = Parameter("by", "what to count by", values=FACETS)
 RESULT = Parameter("result", "id of one of the results of the event; by default the newest")
+DRY_RUN = Parameter("dry_run", "no: remove; else only list the places", values=("yes", "no"))
+COMPARED = (
+    Parameter("a", "the run before, as /api/runs names it"),
+    Parameter("b", "the run now"),
+    Parameter("suite", "ignored: runs name their suite"),
+    Parameter("from", "list only cases that had this label …"),
+    Parameter("to", "… and have this one now"),
+)
 #: Every address needs the store, and a scope.
 AWAY = (403, 503)
 BODY = (413, 415, 422)
@@ -41,5 +51,25 @@ ADDRESSES = (
     Address("/api/cases/{id}/document", "The event as it was kept. Needs the scope text.", "application/json", refusals=(*AWAY, 404)),
     Address("/api/views", "The saved views.", models.Views, refusals=AWAY),
     Address("/api/views/{id}", "Save a view.", models.View, method="put", body=bodies.ViewBody, refusals=(*AWAY, *BODY, 409)),
-    Address("/api/views/{id}", "Delete a saved view.", "application/json", method="delete", refusals=(*AWAY, 404), done=(204,)),
+    Address("/api/views/{id}", "Delete a saved view.", models.Views, method="delete", refusals=(*AWAY, 404)),
+    Address(
+        "/api/cases/{id}", "Remove a case everywhere, a trace with all its events. Needs the scope admin.", models.Forgotten, (DRY_RUN,), method="delete",
+        refusals=(*AWAY, 404),
+    ),
+    Address("/api/traces", "The traces that the archive holds.", models.Traces, (LIMIT, CURSOR), refusals=AWAY),
+    Address(
+        "/api/traces", "Keep a trace. The same again is 200; other content under its traceId is 409.", models.Stored, method="post",
+        body=ProductionTrace, refusals=(*AWAY, *BODY, 409, 410), done=(201, 200),
+    ),
+    Address("/api/traces/{id}", "A trace with what people say of it. Needs the scope text.", "application/json", refusals=(*AWAY, 404)),
+    Address(
+        "/api/traces/{id}", "Annotate a trace, or set its feedback.", models.OneCase, method="patch", body=bodies.PatchBody,
+        refusals=(*AWAY, *BODY, 404, 412, 428), headers=("If-Match",),
+    ),
+    Address("/api/feedback", "Thumbs up or down, before or after the case is known.", models.Rated, method="post", body=bodies.FeedbackBody,
+            refusals=(*AWAY, *BODY, 404)),
+    Address("/api/search", "Search the texts of kept cases, step by step. Needs the scope text.", models.Found, method="post", body=bodies.SearchBody,
+            refusals=(*AWAY, *BODY)),
+    Address("/api/runs", "Runs of the history, latest first.", models.Runs, (*FILTER, Parameter("limit", "at most so many", 1, RUNS_MAX)), refusals=AWAY),
+    Address("/api/compare", "Two runs side by side.", models.Compared, (*COMPARED, CURSOR, LIMIT), refusals=(*AWAY, 404)),
 )  # fmt: skip

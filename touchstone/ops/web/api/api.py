@@ -2,25 +2,32 @@
 
 from collections.abc import Iterator
 
+from touchstone.ops.store.archive.archive import open_archive
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.history import History
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api.calls import Endpoint
 from touchstone.ops.web.api.case import OneCase
 from touchstone.ops.web.api.cases import CaseLists
+from touchstone.ops.web.api.runs import Runs
+from touchstone.ops.web.api.search import Search
 from touchstone.ops.web.api.sources import Opened, Sources
+from touchstone.ops.web.api.traces import Traces
 from touchstone.schemas.settings.house import Settings
 
 
-def endpoints(sources: Sources) -> Iterator[Endpoint]:
+def endpoints(sources: Sources, settings: Settings) -> Iterator[Endpoint]:
     """Every address of the API."""
     case = OneCase(sources)
     yield from CaseLists(sources).endpoints
     yield from case.endpoints
+    yield from Traces(sources, case, settings.archive.case_bytes_max).endpoints
+    yield from Search(sources).endpoints
+    yield from Runs(sources).endpoints
 
 
 def open_sources(settings: Settings) -> Opened:
     """Open the store and the archive of the settings. Raises `ConfigError`."""
     store = ResultStore.open(settings.store.url.get_secret_value())
     index = CaseIndex(store.engine)
-    return Opened(History(store.engine), index, None)
+    return Opened(History(store.engine), index, open_archive(settings.archive, index))

@@ -109,8 +109,7 @@ class SearchBody(Body):
 
     text: str = Field(min_length=2, max_length=256)
     filter: dict[Annotated[str, Field(max_length=64)], str | list[str]] = Field(default_factory=dict, max_length=32)
-    cursor: str | None = Field(None, max_length=2_000)
-    limit: int = Field(50, ge=1, le=500)
+    cursor: str | None = Field(None, max_length=4_000)
 
 
 class ViewBody(Body):

@@ -5,10 +5,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 import orjson
+import structlog
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from touchstone.ops.store.archive.objects import Missing
+from touchstone.ops.store.archive.objects import Missing, TooLarge
 from touchstone.ops.store.case_rows import Annotation, CaseHistory, Feedback
 from touchstone.ops.store.cases import Conflict
 from touchstone.ops.web.api.bodies import PatchBody, read_body
@@ -19,7 +20,9 @@ from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.results import replay
 from touchstone.ops.web.service import Json
 from touchstone.schemas.result import ScoreResult
-from touchstone.streams.account.projection import ResultRow, restore
+from touchstone.streams.account.projection import NO_SUITES, ResultRow, restore
+
+log = structlog.get_logger("touchstone.serve")
 
 
 class OneCase:
@@ -102,7 +105,12 @@ class OneCase:
             read = (case_of(document, kind, self._sources.suites, result.suite) for kind in kinds if kind)
             case = next((one for one in read if one is not None), None)
             why = "unreadable" if case is None else "shown"
-        reading = reading_of(case, result, self._sources.suites, has_right=has_right)
+        try:
+            reading = reading_of(case, result, self._sources.suites, has_right=has_right)
+        except Exception as error:  # noqa: BLE001 -- one suite's defect; the result is shown without the case. The error may quote it
+            log.error("reading_failed", suite=result.suite, event_id=found.event_id, code=type(error).__name__)
+            reading, case = reading_of(None, result, NO_SUITES, has_right=has_right), None
+            why = "unreadable"
         why = why if has_right or case is None else "no_right"
         # The model writes itself, several times faster than through objects of Python.
         head = orjson.dumps({"result_id": row.result_id, "text": why})[:-1]
@@ -112,20 +120,23 @@ class OneCase:
         """The event's bytes as kept; without them, why."""
         if found.kept is None:
             return "not_kept", None
-        archive = self._sources.get().archive
-        if found.kept.state != "kept" or archive is None:
-            return ("gone" if found.kept.state != "kept" else "not_kept"), None
+        if found.kept.state != "kept":
+            return "gone", None
         try:
-            return "shown", archive.document(found.event_id)
-        except Missing:
+            return "shown", self._sources.archive().document(found.event_id)
+        except (Missing, TooLarge):
             return "gone", None
 
     def _document(self, call: Call) -> Response:
-        why, document = self._text_of(self.found(call))
+        return Response(self.text_of(self.found(call)), media_type="application/json")
+
+    def text_of(self, found: CaseHistory) -> bytes:
+        """The event's bytes as kept. Raises `Refusal` (404)."""
+        why, document = self._text_of(found)
         if document is None:
             said = "the archive's policy did not keep this case" if why == "not_kept" else "the case is no longer in the archive, or could not be kept"
             raise Refusal(said, 404)
-        return Response(document, media_type="application/json")
+        return document
 
     def patch(self, call: Call) -> Response:
         """Add annotations, and set the feedback."""

@@ -19,7 +19,6 @@ from touchstone.scorers.suite import Suite
 
 LIMIT = 50
 FILTER_NAMES = frozenset(NAMES)
-NO_CONTENT = 204
 
 
 class CaseLists:
@@ -72,7 +71,7 @@ class CaseLists:
     def _delete(self, call: Call) -> Response:
         if not self._sources.get().index.delete_view(call.id):
             return refused("there is no saved view of this name", 404)
-        return Response(status_code=NO_CONTENT)
+        return self._views(call)
 
 
 def read_filter(call: Call, *, further: frozenset[str]) -> CaseFilter:

@@ -3,28 +3,20 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
+from touchstone.ops.store.archive.archive import Archive
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.history import History
 from touchstone.scorers.suite import Suite
 
 
-class Archive(Protocol):
-    """The archive, as the API uses it. Calls block, and raise `ArchiveAway`, `Undecipherable` or `Missing`."""
-
-    def document(self, event_id: str) -> bytes:
-        """The event as it was kept."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The opened store and archive. `archive` is None if this service has none."""
+    """The opened store and archive."""
 
     history: History
     index: CaseIndex
-    archive: Archive | None
+    archive: Archive
 
 
 class Sources:
@@ -42,3 +34,7 @@ class Sources:
             if self._opened is None:
                 self._opened = self._opening()
             return self._opened
+
+    def archive(self) -> Archive:
+        """The archive. Raises `ConfigError` or `StoreUnavailable`."""
+        return self.get().archive
