@@ -3,12 +3,14 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pytest
 
 from tests.browser.conftest import Open, Tab
+from tests.ops.web.history import history
 from tests.ops.web.served import Served, served
 from touchstone.schemas.reading import (
     Bar,
@@ -257,3 +259,27 @@ async def test_a_review_walks_through_the_list_and_has_the_next_case_ready(web: 
     await tab.page.keyboard.press("k")
     await tab.until("document.querySelector('.review-bar').textContent.includes('2 of 3')")
     assert "label=Fail" in tab.page.url
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
+async def test_the_pages_width_is_enough_for_a_case(web: Served, look: Open, width: int, scheme: str) -> None:
+    tab = await show(web, look, "/cases/e-0", Api(), width=width, color_scheme=scheme)
+    assert await tab.page.evaluate("document.documentElement.scrollWidth") == width
+
+
+async def test_a_case_of_the_history_is_reviewed_over_the_services_own_api(look: Open, tmp_path: Path) -> None:
+    with history(tmp_path) as opened:
+        async with served(sources=opened) as web:
+            tab = await look(f"{web.address}/review?label=Fail")
+            await tab.until("document.querySelector('.review-bar')?.textContent.includes('1 of 2')")
+            await tab.page.keyboard.press("F")
+            await tab.until("document.activeElement.name === 'reviewer'")
+            await tab.page.keyboard.type("ann")
+            await tab.page.keyboard.press("Enter")
+            await tab.until("document.querySelector('.review-bar').textContent.includes('2 of 2')")
+            assert (await web.get("/api/cases/t-0")).json()["annotations"][0]["verdict"] == "fail"
+            await tab.page.goto(f"{web.address}/cases/e-0")
+            await tab.until("document.querySelectorAll('.suite-tabs a').length === 2")
+            await tab.page.locator(".thumbs button", has_text="down").click()
+            await tab.until("document.querySelector('.thumbs button[aria-pressed=true]')?.textContent.includes('down')")
+            assert (await web.get("/api/cases/e-0")).json()["feedback"]["rating"] == "down"

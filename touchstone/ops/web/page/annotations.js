@@ -24,10 +24,10 @@ const annotationsPanel = (() => {
 
   return function annotationsPanel(one, {review = null} = {}) {
     const path = `/api/cases/${encodeURIComponent(one.id)}`;
-    let {etag} = one, {found} = one, mine = "", sending = false;
+    let {etag} = one, {found} = one, mine = remembered(), sending = false;
     const list = h("ul.judgements"), note = h("textarea", {name: "notes", maxlength: 10_000}), said = h("p", {role: "status"});
     const reviewer = h("input", {name: "reviewer", required: true, maxlength: 100, value: remembered(), autocomplete: "off", spellcheck: "false"});
-    const form = h("form.verdict", {submit: save}, h("fieldset", {}, h("legend", {}, "Verdict"), choice("verdict", "pass", "✓ Pass", true), choice("verdict", "fail", "✕ Fail", true)),
+    const form = h("form.verdict", {submit: save}, h("fieldset", {}, h("legend.sr", {}, "Verdict"), choice("verdict", "pass", "✓ Pass", true), choice("verdict", "fail", "✕ Fail", true)),
       labelled("Note: write what you see", note),
       labelled("Severity", h("select", {name: "severityTag"}, SEVERITY_TAGS.map(([value, text]) => h("option", {value}, text)))),
       h("fieldset", {}, h("legend", {}, "Quality, from 1 (poor) to 5 (excellent)"), RATINGS.map((name, at) => choice("qualityRating", String(at + 1), h("span", {title: name}, String(at + 1)).textContent))),
@@ -36,7 +36,7 @@ const annotationsPanel = (() => {
       labelled("Reviewer", reviewer), h("button", {type: "submit"}, "Save"), said);
     const thumbs = h("div.thumbs");
     const may = found.can?.annotate !== false;
-    const node = h("section.card.section", {"aria-label": "Annotations"}, h("h3", {}, "Your verdict"), may ? form : h("p.rest", {}, "This token may not annotate. A token with the scope “annotate” may."), h("h3", {}, "Annotations"), list, thumbs);
+    const node = h("section.card.section", {"aria-label": "Verdict and annotations"}, h("h2", {}, "Your verdict"), may ? form : h("p.rest", {}, "This token may not annotate. A token with the scope “annotate” may."), h("h2", {}, "Annotations"), list, thumbs);
 
     function draw() {
       const all = found.annotations ?? [], hidden = review && may && !all.some((other) => (other.reviewer ?? other.reviewerId) === mine);
@@ -62,7 +62,6 @@ const annotationsPanel = (() => {
       try {
         const answer = await askWhole(path, {method: "PATCH", body, headers: etag ? {"If-Match": etag} : {}});
         if (answer.status === 412) {
-          mine ||= reviewer.value.trim();
           await again();
           setText(said, "Not saved: somebody else annotated this case meanwhile. Their annotation is below. Save again if yours still holds.");
           return false;

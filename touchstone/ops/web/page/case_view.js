@@ -16,7 +16,7 @@ const caseView = (() => {
     if (answer.status === 404) return null;
     if (!answer.ok) throw new Error(answer.data?.error ?? `The service answers with status ${answer.status}.`);
     const found = answer.data, results = found.results ?? [];
-    const result = results.find((one) => field(one, "result_id") === resultId) ?? latestOf(results)[0] ?? null;
+    const result = results.find((one) => field(one, "result_id") === (resultId ?? id)) ?? latestOf(results)[0] ?? null;
     let read = null, why = "";
     if (result) {
       const asked = await askWhole(`${casesOf(id)}/reading?result=${encodeURIComponent(field(result, "result_id"))}`, {signal});
@@ -90,7 +90,7 @@ const caseView = (() => {
       h("div.case-head", {}, h("h1", {}, result?.name ?? found.name ?? found.case_id ?? one.id), result && chip(field(result, "label")),
         h("div.case-tools", {}, replay && button("Copy: score again", replay), button("Copy: link", location.href))),
       h("p.case-facts", {}, [result && h("a", {href: casesPath({suite: field(result, "suite")})}, titleOf(field(result, "suite"))), result && h("span", {}, `version ${field(result, "suite_version")}`), found.kind && h("span", {}, found.kind),
-        ...[...new Set(models)].map((model) => h("a", {href: casesPath({model})}, model)), result && h("time", {datetime: at(result)}, moment(full, at(result))), found.source && h("span", {}, found.source), h("span", {}, `event ${one.id}`)]),
+        ...[...new Set(models)].map((model) => h("a", {href: casesPath({model})}, model)), result && h("time", {datetime: at(result)}, moment(full, at(result))), found.source && h("span", {}, found.source), h("span", {}, `event ${found.event_id ?? one.id}`)]),
     ];
   }
 
@@ -105,7 +105,7 @@ const caseView = (() => {
   function history_(one, inReview) {
     const results = [...(one.found.results ?? [])].sort((first, other) => (at(first) < at(other) ? 1 : -1));
     if (results.length < 2) return null;
-    return h("section.card.section", {}, h("h3", {}, "All results"), h("div.scrolls", {tabindex: 0, role: "region", "aria-label": "All results"}, h("table.past", {}, h("tbody", {}, results.map((result) => h("tr", {},
+    return h("section.card.section", {}, h("h2", {}, "All results"), h("div.scrolls", {tabindex: 0, role: "region", "aria-label": "All results: table"}, h("table.past", {}, h("tbody", {}, results.map((result) => h("tr", {},
       h("td", {}, h("a", {href: hrefOf(one, field(result, "result_id"), inReview), "aria-current": result === one.result ? "true" : null}, `${field(result, "suite")} ${field(result, "suite_version") ?? ""}`)),
       h("td", {}, chip(field(result, "label"))), h("td.rest", {}, moment(full, at(result)))))))));
   }
@@ -122,7 +122,7 @@ const caseView = (() => {
   }
 
   function documentPart(one) {
-    if (one.text !== "shown" || one.found.can?.text === false) return null;
+    if (!["shown", "unreadable"].includes(one.text) || one.found.can?.text === false) return null;
     const body = h("div.section-body"), box = h("details.card.section", {}, h("summary", {}, h("span.h", {}, "The event as it was kept")), body);
     box.addEventListener("toggle", async () => {
       if (!box.open || body.childElementCount) return;

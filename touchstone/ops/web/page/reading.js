@@ -170,7 +170,7 @@ const drawReading = (() => {
           made.append(h("td.rest", {}, row.note, row.finding !== null && row.finding !== undefined ? goButton(number) : null));
           return made;
         }, "tr");
-        body.append(h("div.scrolls", {tabindex: 0, role: "region", "aria-label": section.title}, h("table", {}, h("thead", {}, h("tr", {}, section.columns.map((column) => h("th", {scope: "col"}, column)), h("th", {scope: "col"}, h("span.sr", {}, "Note")))), rows)));
+        body.append(h("div.scrolls", {tabindex: 0, role: "region", "aria-label": `${section.title}: table`}, h("table", {}, h("thead", {}, h("tr", {}, section.columns.map((column) => h("th", {scope: "col"}, column)), h("th", {scope: "col"}, h("span.sr", {}, "Note")))), rows)));
       },
       timeline(section, body) {
         const moments = section.entries.flatMap(({begin, end}) => [Date.parse(begin ?? ""), Date.parse(end ?? "")]).filter(Number.isFinite);
@@ -179,7 +179,7 @@ const drawReading = (() => {
         for (const lane of section.lanes) {
           const entries = section.entries.filter((entry) => entry.lane === lane);
           if (!entries.length) continue;
-          body.append(h("h4", {}, lane), bounded(h("ol.lane", {}), entries, (entry) => {
+          body.append(h("h3", {}, lane), bounded(h("ol.lane", {}), entries, (entry) => {
             const begin = Date.parse(entry.begin ?? ""), end = Date.parse(entry.end ?? "");
             const bar = h(`i${entry.state ? `.${tone(entry.state)}` : ""}`);
             if (Number.isFinite(begin) || Number.isFinite(end)) {
@@ -216,7 +216,7 @@ const drawReading = (() => {
 
     function drawSection(section) {
       const body = h("div.section-body", {});
-      const title = [h(section.folded ? "span.h" : "h3", {}, section.title), section.note && h("span.rest", {}, section.note)];
+      const title = [h(section.folded ? "span.h" : "h2", {}, section.title), section.note && h("span.rest", {}, section.note)];
       const shown = section.folded ? h("details.card.section", {}, h("summary", {}, title), body) : h("section.card.section", {"aria-label": section.title}, h("div.section-head", {}, title), body);
       shown.id = `${prefix}-${section.id}`;
       own(draws, section.type)?.(section, body);
