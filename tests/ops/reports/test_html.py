@@ -1,4 +1,5 @@
 import base64
+import dataclasses
 import hashlib
 import re
 import shutil
@@ -10,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.reports.toy import HOSTILE, Many, finding, laid_out, problem, result
+from tests.ops.reports.toy import HOSTILE, SUITE, Many, finding, laid_out, problem, result
 from touchstone.ops.reports import html_cases
 from touchstone.ops.reports.charts import histogram
-from touchstone.scorers.reporting.view import Distribution
+from touchstone.scorers.reporting.folding import FINDINGS_BY_CODE
+from touchstone.scorers.reporting.report import suite_view
+from touchstone.scorers.reporting.view import Distribution, Table
 from touchstone.scorers.reporting.words import visible
 
 _VOID = {"meta", "input"}
@@ -142,7 +145,15 @@ def test_a_histogram_says_in_words_what_it_shows() -> None:
 
     assert 'aria-label="size of 4 cases: 0.25 to 0.5: 3; 0.75 to 1: 1"' in svg
     assert len(re.findall(r"<rect ", svg)) == 2
-    assert "4 cases, median 0.25 to 0.5" in svg
+    assert "4 cases, median between 0.25 and 0.5" in svg
+    assert "4 cases, median 0.4<" in histogram(Distribution("size", 0.0, 1.0, (0, 3, 0, 1), 0.4), "case")
+
+
+def test_findings_by_code_are_one_section() -> None:
+    table = Table(FINDINGS_BY_CODE, ("Severity", "Code"), (("major", "x.y"),))
+    suite = dataclasses.replace(SUITE, view=lambda report: dataclasses.replace(suite_view(report), tables=(table,)))
+    assert laid_out([result("a", "Fail", findings=(finding(),))], "html", suite).count(">Findings by code<") == 1
+    assert laid_out([result("a")], "html", suite).count(">Findings by code<") == 1
 
 
 @pytest.mark.parametrize("counts", [(1,), (7, 0, 2), (10**9, 1), tuple(range(20))])

@@ -57,7 +57,7 @@ def histogram(distribution: Distribution, noun: str) -> str:
     drawn.append(f'<text x="{_LEFT + width / 2:.1f}" y="{_HEIGHT - 4}" text-anchor="middle">{shown(distribution.name)}</text>')
     drawn.append(f'<text transform="translate(8 {(_TOP + floor) / 2:.1f}) rotate(-90)" text-anchor="middle">{shown(plural(noun))}</text>')
     bars = _bars(counts, spans, width / len(counts), scale, floor)
-    caption = f"{shown(distribution.name)}<small>{total:,} {shown(noun if total == 1 else plural(noun))}, median {_median(counts, spans)}</small>"
+    caption = f"{shown(distribution.name)}<small>{total:,} {shown(noun if total == 1 else plural(noun))}, {_median(distribution, spans)}</small>"
     svg = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{shown(words)}">{"".join(drawn)}<g class="bars">{bars}</g></svg>'
     return f"<figure><figcaption>{caption}</figcaption>{svg}</figure>\n"
 
@@ -86,11 +86,13 @@ def _short(count: int) -> str:
     return f"{count / 1000:g}k" if count >= 1000 else str(count)
 
 
-def _median(counts: Sequence[int], spans: Sequence[str]) -> str:
-    """The bin in which the middle case lies."""
-    half, seen = sum(counts) / 2, 0
-    for count, span in zip(counts, spans, strict=True):
+def _median(distribution: Distribution, spans: Sequence[str]) -> str:
+    """The median, else the bin in which it lies."""
+    if distribution.median is not None:
+        return f"median {distribution.median:.3g}"
+    half, seen = sum(distribution.counts) / 2, 0
+    for count, span in zip(distribution.counts, spans, strict=True):
         seen += count
         if seen >= half:
-            return span
-    return spans[-1]
+            return f"median between {span.replace(' to ', ' and ')}"
+    return ""

@@ -13,6 +13,7 @@ from touchstone.ops.reports.html_changes import comparison_section, trend_sectio
 from touchstone.ops.reports.html_reading import anchors_of, drawn_readings, readings_section
 from touchstone.ops.reports.html_words import plural, shown
 from touchstone.ops.reports.listing import columns_of, not_read, passed_over, rate_of, span_of
+from touchstone.scorers.reporting.folding import FINDINGS_BY_CODE
 from touchstone.scorers.reporting.view import Figure, LayoutOptions, Table, View
 from touchstone.scorers.reporting.words import counted, percent
 
@@ -40,7 +41,8 @@ def html_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
         yield from trend_section(options.trend)
     yield from _distributions(view)
     yield from _findings(view, found)
-    yield from _tables(view.tables)
+    # The section of codes says what a suite's table of codes says, and names the places.
+    yield from _tables([table for table in view.tables if table.title != FINDINGS_BY_CODE or not found.codes])
     yield from _problems("not-read", "Not read", not_read(view), PROBLEMS_MAX)
     readings = drawn_readings(options.readings)
     yield from _cases(view, options, found, anchors_of(options.readings, len(readings)))

@@ -52,7 +52,7 @@ def _head(report: SuiteReport, verdict: Verdict) -> dict[str, Any]:
         "codes": dict(report.codes),
         "unscored": dict(report.unscored),
         "models": dict(report.models),
-        "distributions": [asdict(distribution) for distribution in report.distributions],
+        "distributions": [{name: value for name, value in asdict(one).items() if name != "median"} for one in report.distributions],
         "passed_over": report.passed_over,
         "problem_count": report.problem_count,
         "problems": [problem.model_dump(mode="json") | {"where": problem.where} for problem in report.problems],

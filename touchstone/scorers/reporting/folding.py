@@ -14,6 +14,8 @@ from touchstone.scorers.reporting.words import counted, visible
 PLACES_MAX: Final = 3
 #: Most codes that one run counts; a suite has some hundreds.
 CODES_MAX: Final = 5_000
+#: Title of the table of codes; a format that lists codes with their places leaves the table out.
+FINDINGS_BY_CODE: Final = "Findings by code"
 Counts = Mapping[str, Mapping[Severity, int]]
 
 
@@ -146,4 +148,4 @@ class CodeCounts:
         ]
         if rest := len(ordered) - len(rows):
             rows.append(("", f"and {counted(rest, 'more code')}", f"{sum(self._findings[key] for key in ordered[most:]):,}", ""))
-        return Table("Findings by code", ("Severity", "Code", "Findings", "In cases"), rows, frozenset({2, 3}))
+        return Table(FINDINGS_BY_CODE, ("Severity", "Code", "Findings", "In cases"), rows, frozenset({2, 3}))

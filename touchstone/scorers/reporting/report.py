@@ -232,7 +232,10 @@ def distribution(name: str, values: Iterable[float], value_max: float) -> Distri
     width = high / BINS - low / BINS or 1.0
     for value in numbers:
         counts[min(BINS - 1, max(0, int(value / width - low / width)))] += 1
-    return Distribution(name, low, high, tuple(counts))
+    ordered = sorted(numbers)
+    # Halved before they are added: the sum of two finite values may be infinite.
+    middle = ordered[(len(ordered) - 1) // 2] / 2 + ordered[len(ordered) // 2] / 2 if ordered else None
+    return Distribution(name, low, high, tuple(counts), middle)
 
 
 def suite_verdict(report: SuiteReport, gate: Gate | None = None) -> Verdict:

@@ -107,12 +107,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Distribution of one value over the cases. `counts`: cases in equal bins between `low` and `high`, the last one closed."""
+    """Distribution of one value over the cases. `counts`: cases in equal bins between `low` and `high`, the last one closed.
+
+    `median`: of the values, if they are known one by one.
+    """
 
     name: str
     low: float
     high: float
     counts: Sequence[int]
+    median: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

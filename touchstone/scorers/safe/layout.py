@@ -11,6 +11,7 @@ from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Judged, Saf
 from touchstone.scorers.reporting.view import STATUSES, LayoutOptions
 from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
 from touchstone.scorers.safe.batch import JUDGE_STATES, intervals_of
+from touchstone.scorers.safe.names import NO_NAMES, Names
 from touchstone.scorers.safe.settings import METRICS
 from touchstone.scorers.safe.view import SafeReport
 
@@ -27,20 +28,23 @@ def console_pieces(report: SafeReport, options: LayoutOptions) -> Iterator[str]:
     batch = report.batch
     if options.only:
         batch = batch.model_copy(update={"results": tuple(result for result in batch.results if STATUSES[result.label] in options.only)})
-    yield render_console(batch, verbose=options.verbose)
+    yield render_console(batch, verbose=options.verbose, names=report.names)
 
 
-def render_console(report: SafeV0BatchReport, *, verbose: bool = False) -> str:
-    """Scorecard, per-case breakdown and top issues; `verbose` adds intervals, archetypes, and what each case found and missed."""
+def render_console(report: SafeV0BatchReport, *, verbose: bool = False, names: Names = NO_NAMES) -> str:
+    """Scorecard, per-case breakdown and top issues; `verbose` adds intervals, archetypes, and what each case found and missed.
+
+    `names`: of expectations that may not be quoted.
+    """
     if not report.total_cases:
         # A scorecard of zeros would read as a batch that failed.
         parts = [" ".join(filter(None, ("SAFE v0", visible(report.concern_id)))) + ": no case was scored"]
         return "\n".join([*parts, *_not_scored(report)]) + "\n"
-    parts = [_scorecard(report), "", "Per-Case Breakdown:", _breakdown(report.results), "", _top_issues(report)]
+    parts = [_scorecard(report), "", "Per-Case Breakdown:", _breakdown(report.results), "", _top_issues(report, names)]
     if report.judge is not None:
         parts += ["", *_judge_lines(report.judge, verbose=verbose)]
     if verbose:
-        parts += ["", _intervals(report), "", _archetypes(report), "", _details(report.results)]
+        parts += ["", _intervals(report), "", _archetypes(report), "", _details(report.results, names)]
     return "\n".join([*parts, *_not_scored(report)]) + "\n"
 
 
@@ -112,19 +116,25 @@ def _breakdown(results: Sequence[SafeV0Result]) -> str:
     return "\n".join([*drawn, line("└", "┴", "┘")])
 
 
-def _top_issues(report: SafeV0BatchReport) -> str:
+def _top_issues(report: SafeV0BatchReport, names: Names) -> str:
     """The most frequent issue of each metric."""
     issues = []
     if report.common_CR_misses:
         signal = report.common_CR_misses[0]
-        issues.append(f'  CR Misses: "{visible(signal.signal)}" ({counted(signal.miss_count, "case")})')
+        issues.append(f"  CR Misses: {_shown(signal.signal, names)} ({counted(signal.miss_count, 'case')})")
     if report.common_AH_violations:
         term = report.common_AH_violations[0]
-        issues.append(f'  AH Violations: "{visible(term.term)}" ({counted(term.count, "case")})')
+        issues.append(f"  AH Violations: {_shown(term.term, names)} ({counted(term.count, 'case')})")
     if report.common_AC_misses:
         phrase = report.common_AC_misses[0]
-        issues.append(f'  AC Misses: "{visible(phrase.phrase)}" ({counted(phrase.miss_count, "case")})')
+        issues.append(f"  AC Misses: {_shown(phrase.phrase, names)} ({counted(phrase.miss_count, 'case')})")
     return "\n".join(["Top Issues:", *issues]) if issues else "Top Issues: none"
+
+
+def _shown(text: str, names: Names) -> str:
+    """A text in quotes, or the place of one that may not be quoted."""
+    name = names.shown(text)
+    return f'"{visible(text)}"' if name == text else visible(name)
 
 
 def _intervals(report: SafeV0BatchReport) -> str:
@@ -149,7 +159,7 @@ def _archetypes(report: SafeV0BatchReport) -> str:
     return "\n".join(lines)
 
 
-def _details(results: Sequence[SafeV0Result]) -> str:
+def _details(results: Sequence[SafeV0Result], names: Names) -> str:
     """What each case found, missed and used."""
     lines = ["Details:"]
     for result in results:
@@ -161,8 +171,13 @@ def _details(results: Sequence[SafeV0Result]) -> str:
             ("AC found", result.details.AC.found),
             ("AC missing", result.details.AC.missing),
         )
-        lines += [f"    {name}: " + ", ".join(f'"{visible(text)}"' for text in texts) for name, texts in parts if texts]
+        lines += [f"    {name}: {', '.join(_in_case(result, text, names) for text in texts)}" for name, texts in parts if texts]
     return "\n".join(lines)
+
+
+def _in_case(result: SafeV0Result, text: str, names: Names) -> str:
+    name = names.in_case(result.test_id, text)
+    return f'"{visible(text)}"' if name == text else name
 
 
 def _judge_lines(judge: SafeV0Judged, *, verbose: bool) -> Iterator[str]:

@@ -35,6 +35,7 @@ from touchstone.scorers.reporting.report import distribution, unread
 from touchstone.scorers.reporting.view import STATUSES
 from touchstone.scorers.reporting.words import number, percent_span, some
 from touchstone.scorers.safe.batch import JudgedBatch, build_report, by_test, intervals_of, result_of, summary_of
+from touchstone.scorers.safe.names import NO_NAMES, Names
 from touchstone.scorers.safe.settings import METRICS, SafeSettings
 
 COLUMNS = tuple(Column(name, name) for name in (*METRICS, "composite"))
@@ -48,12 +49,13 @@ _NAMES_SHOWN_MAX = 8
 class SafeReport:
     """The specification's batch report, and the entries and facts behind it. Equal batches are equal reports, whenever they were made.
 
-    `judged`: what a judge did, if one was to be asked.
+    `judged`: what a judge did, if one was to be asked. `names`: of expectations that the results may not quote.
     """
 
     batch: SafeV0BatchReport
     facts: RunFacts
     judged: JudgedBatch = field(default_factory=JudgedBatch, compare=False)  # batch.judge says the same
+    names: Names = field(default_factory=Names, compare=False)
 
 
 def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeReport:
@@ -65,7 +67,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
     results: list[SafeV0Result] = []
     errors: list[SafeV0CaseError] = []
     unfit: list[str] = []
-    judged = JudgedBatch()
+    judged, names = JudgedBatch(), Names()
     concern: str | None = None
     batches: set[str] = set()
     for entry in entries:
@@ -88,6 +90,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
             unfit.append(entry.result_id)
             continue
         judged.add(result.test_id, entry)
+        names.add(result, entry.findings)
     asked = facts.asked
     if unfit:
         raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {some(sorted(unfit), _NAMES_SHOWN_MAX)}")
@@ -98,7 +101,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
     batch_id = next(iter(batches)) if len(batches) == 1 else str(asked.get("batch_id", "*"))
     named = concern or asked.get("concern_id") or ""
     batch = build_report(results, concern_id=named, batch_id=batch_id, settings=settings, errors=errors, judge=judged.summary())
-    return SafeReport(batch, facts, judged)
+    return SafeReport(batch, facts, judged, names)
 
 
 def verdict(report: SafeReport, gate: Gate | None = None) -> Verdict:
@@ -154,11 +157,11 @@ def view(report: SafeReport) -> View:
             *(_figure(batch, metric, intervals) for metric in METRICS),
             Figure("Composite", number(batch.mean_scores.composite), interval=intervals.means.get("composite")),
         ),
-        tables=tuple(table for table in (_metrics(batch), _archetypes(batch), _issues(batch), *report.judged.tables()) if table.rows),
+        tables=tuple(table for table in (_metrics(batch), _archetypes(batch), _issues(batch, report.names), *report.judged.tables()) if table.rows),
         distributions=tuple(distribution(name, [getattr(one.scores, name) for one in batch.results], 1.0) for name in (*METRICS, "composite")),
         case_columns=("Test", "Archetype", *(column.heading for column in COLUMNS), "Label"),
         numeric_columns=frozenset(range(2, 2 + len(COLUMNS))),
-        cases=[_case(result, batch.concern_id, found.get(result.test_id, ())) for result in batch.results],
+        cases=[_case(result, batch.concern_id, found.get(result.test_id, ()), report.names) for result in batch.results],
         problems=problems,
     )
 
@@ -190,17 +193,17 @@ def _archetypes(batch: SafeV0BatchReport) -> Table:
     return Table("By archetype", ("Archetype", "Cases", "CR", "AH", "AC", "Pass rate"), rows, frozenset({1, 2, 3, 4, 5}))
 
 
-def _issues(batch: SafeV0BatchReport) -> Table:
+def _issues(batch: SafeV0BatchReport, names: Names) -> Table:
     """The most frequent issues of each metric."""
     rows = [
-        *(("CR", entry.signal, str(entry.miss_count)) for entry in batch.common_CR_misses[:ISSUES_MAX]),
-        *(("AH", entry.term, str(entry.count)) for entry in batch.common_AH_violations[:ISSUES_MAX]),
-        *(("AC", entry.phrase, str(entry.miss_count)) for entry in batch.common_AC_misses[:ISSUES_MAX]),
+        *(("CR", names.shown(entry.signal), str(entry.miss_count)) for entry in batch.common_CR_misses[:ISSUES_MAX]),
+        *(("AH", names.shown(entry.term), str(entry.count)) for entry in batch.common_AH_violations[:ISSUES_MAX]),
+        *(("AC", names.shown(entry.phrase), str(entry.miss_count)) for entry in batch.common_AC_misses[:ISSUES_MAX]),
     ]
     return Table("Most frequent issues", ("Metric", "Text", "Cases"), rows, frozenset({2}))
 
 
-def _case(result: SafeV0Result, concern_id: str, judged: Sequence[Finding] = ()) -> CaseView:
+def _case(result: SafeV0Result, concern_id: str, judged: Sequence[Finding] = (), names: Names = NO_NAMES) -> CaseView:
     """One case. `judged`: what a judge found in it."""
     scores = [number(getattr(result.scores, column.value)) for column in COLUMNS]
     parts = (
@@ -221,5 +224,5 @@ def _case(result: SafeV0Result, concern_id: str, judged: Sequence[Finding] = ())
         findings=judged,
         codes=(*(code for code, (_, texts) in zip(CODES, parts, strict=True) if texts), *dict.fromkeys(one.code for one in judged)),
         why=", ".join(f"{name} {len(texts)}" for name, texts in parts if texts),
-        details=tuple(f"{name}: {text}" for name, texts in parts for text in texts),
+        details=tuple(f"{name}: {names.in_case(result.test_id, text)}" for name, texts in parts for text in texts),
     )
