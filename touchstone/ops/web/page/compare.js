@@ -3,6 +3,9 @@
   const PAGE = 50;
   const ORDER = ["Pass", "Review", "Warn", "Fail", "unscored"];
 
+  /** A part that scrolls sideways on a narrow screen can be scrolled from the keyboard. */
+  const region = (name) => ({tabindex: 0, role: "region", "aria-label": name});
+
   const caption = (run) => `${run.batch_id || "all"}, version ${run.suite_version}, ${run.config_digest.slice(0, 8)}`;
 
   /** The labels before as rows, now as columns; a count that changed is a link to its cases. */
@@ -14,7 +17,7 @@
       const its = {a: query.get("a"), b: query.get("b"), from, to};
       return h(from === to ? "td.number.same" : "td.number", {}, number && from !== to ? h("a", {href: listing.path(its, "/compare"), title: `${from} before, ${to} now`}, grouped.format(number)) : grouped.format(number));
     };
-    return h("section.card.scroll", {}, h("h2", {}, "Labels"), h("table.plain.matrix", {"aria-label": "Labels before and now"},
+    return h("section.card.scroll", region("Labels"), h("h2", {}, "Labels"), h("table.plain.matrix", {"aria-label": "Labels before and now"},
       h("thead", {}, h("tr", {}, h("th", {scope: "col"}, "before ↓ now →"), labels.map((label) => h("th", {scope: "col"}, chip(label))))),
       h("tbody", {}, labels.map((from) => h("tr", {}, h("th", {scope: "row"}, chip(from)), labels.map((to) => cell(from, to)))))));
   }
@@ -23,7 +26,7 @@
 
   function shifts(found) {
     if (!found.shifts.length) return null;
-    return h("section.card.scroll", {}, h("h2", {}, "Values"), h("table.plain", {"aria-label": "Values before and now"},
+    return h("section.card.scroll", region("Values"), h("h2", {}, "Values"), h("table.plain.numbers", {"aria-label": "Values before and now"},
       h("thead", {}, h("tr", {}, ["Value", "Before", "Now", "Difference", "95 % interval", "Cases that differ"].map((text) => h("th", {scope: "col"}, text)))),
       h("tbody", {}, found.shifts.map((one) => h("tr", {}, h("th", {scope: "row"}, one.name), h("td.number", {}, figure(one.before, 3)), h("td.number", {}, figure(one.now, 3)),
         h("td.number", {}, signed(one.difference)), h("td.number", {}, one.low === null ? "–" : `${signed(one.low)} to ${signed(one.high)}`),
@@ -34,7 +37,7 @@
     const changed = found.codes.filter((one) => one.before !== one.now);
     if (!changed.length) return null;
     const of = (run, code) => ({suite: run.suite, version: run.suite_version, digest: run.config_digest, concern: run.batch_id ? run.concern_id : null, batch: run.batch_id, code});
-    return h("section.card.scroll", {}, h("h2", {}, "Findings"), h("table.plain", {"aria-label": "Findings before and now"},
+    return h("section.card.scroll", region("Findings"), h("h2", {}, "Findings"), h("table.plain.numbers", {"aria-label": "Findings before and now"},
       h("thead", {}, h("tr", {}, ["Finding", "Before", "Now", "Change"].map((text) => h("th", {scope: "col"}, text)))),
       h("tbody", {}, changed.map((one) => h("tr", {}, h("th", {scope: "row"}, h("code", {}, one.code)),
         h("td.number", {}, listing.link("", of(found.a, one.code), {}, grouped.format(one.before))), h("td.number", {}, listing.link("", of(found.b, one.code), {}, grouped.format(one.now))),
@@ -73,7 +76,7 @@
     const table = found.cases.length
       ? h("table.plain", {"aria-label": "Cases whose label changed"}, h("thead", {}, h("tr", {}, ["Case", "Label", "Readings"].map((text) => h("th", {scope: "col"}, text)))), h("tbody", {}, found.cases.map(row)))
       : h("p", {}, "No case changed its label.");
-    return [h("section.card.scroll", {}, h("h2", {}, "Changed cases"), only, table,
+    return [h("section.card.scroll", region("Changed cases"), h("h2", {}, "Changed cases"), only, table,
       h("nav.pages", {"aria-label": "Pages"}, query.get("cursor") && h("a.button", {href: listing.path(its, "/compare")}, "First"), found.next && h("a.button.older", {href: listing.path({...its, cursor: found.next}, "/compare")}, "More ▸"))), place];
   }
 

@@ -44,7 +44,7 @@
       body.append(...rest.map((one) => one.made));
       event.currentTarget.remove();
     }}, `${rest.length} more codes`);
-    root.replaceChildren(...head.filter(Boolean), h("div.card.scroll", {}, h("table.plain.errors", {"aria-label": "Findings by code"},
+    root.replaceChildren(...head.filter(Boolean), h("div.card.scroll", {tabindex: 0, role: "region", "aria-label": "Findings"}, h("table.plain.errors", {"aria-label": "Findings by code"},
       h("thead", {}, h("tr", {}, ["Finding", "Results", "Share of results", "Labels", "By day"].map((text) => h("th", {scope: "col"}, text)))), body), more || null));
     const trend = (one) => async () => {
       const days = listing.daysOf((await listing.facets(one.target, "day", signal))?.values ?? [], TREND_DAYS);
