@@ -7,6 +7,7 @@ from tests.browser.conftest import Open
 from tests.browser.history import History, listed
 from tests.browser.test_lists import rows, shown
 from tests.ops.web.served import Served, served
+from touchstone.schemas.reading import CaseReading, ChecksSection, Item, MarkState
 
 
 @pytest.fixture
@@ -70,6 +71,24 @@ async def test_two_runs_are_chosen_from_the_keyboard_and_compared(web: Served, l
     await tab.page.click(".matrix td a")
     await tab.until("location.search.endsWith('&from=Pass&to=Fail')")
     assert await rows(tab) == ["r-now"]
+
+
+async def test_a_changed_case_is_read_beside_what_it_was_before(web: Served, look: Open) -> None:
+    history = compared()
+    sides: tuple[tuple[str, MarkState, str], ...] = (("r-before", "good", "once"), ("r-now", "bad", "twice"))
+    for result, state, sign in sides:
+        section = ChecksSection(id="facts", title="Facts", items=(Item(id="f1", state=state, label="fact 1", text=f"said {sign}"),))
+        history.readings[result] = {
+            "reading": CaseReading(suite="one", name="case-5", label="Pass", sections=(section,)).model_dump(mode="json"),
+            "result_id": result,
+            "text": "shown",
+        }
+    tab = await shown(look, web, history, "/compare?a=one&b=two")
+    await tab.page.keyboard.press("j")
+    await tab.page.keyboard.press("s")
+    await tab.until("document.querySelectorAll('.two section').length >= 2 && document.querySelector('.two').textContent.includes('twice')")
+    assert "once" in await tab.text(".two > section:first-child")
+    assert "twice" in await tab.text(".two > section:last-child")
 
 
 async def test_runs_and_their_comparison_need_no_sideways_scrolling_on_a_phone(web: Served, look: Open) -> None:

@@ -30,7 +30,7 @@ const listing = (() => {
   const link = (name, filter, attributes, ...children) => h(`a${name}`, {href: path(filter), ...attributes}, ...children);
 
   /** A point in time as the filter's chip shows it. */
-  const shown = (name, value) => (name === "since" || name === "until" ? moment(full, value) : [value].flat().join(" or "));
+  const shown = (name, value) => (name === "since" || name === "until" ? moment(full, value) : [value].flat().join(", "));
 
   /** The filter as chips; each is a link to the same list without it. */
   function chips(filter, base) {
