@@ -38,6 +38,6 @@ def history(folder: Path) -> Iterator[Opened]:
     ):
         archive.keep(event_id, kind, document.get("traceId", ""), orjson.dumps(document | {"source": "production"}), at=AT)
     try:
-        yield Opened(History(store.engine), index, archive)
+        yield Opened(History(store.engine), index, lambda: archive)
     finally:
         store.close()

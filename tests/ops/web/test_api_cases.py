@@ -20,6 +20,7 @@ from touchstone.ops.web.api.sources import Opened
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.trace import ProductionTrace
+from touchstone.scorers.base import ConfigError
 
 READER, REVIEWER, TEXT_READER, OF_ONE = "reader-0123456789", "reviewer-0123456789", "text-0123456789abc", "of-one-0123456789"
 TOKENS = (f"all:{READER}", f"all/text+annotate:{REVIEWER}", f"all/text:{TEXT_READER}", f"one/text+annotate:{OF_ONE}")
@@ -237,3 +238,13 @@ async def test_a_kept_case_of_a_real_suite_reads_with_its_text_where_there_is_th
     assert {token: answer["text"] for token, answer in seen.items() if token == OF_ONE} == {OF_ONE: "shown"}
     assert CANARY in str(seen[OF_ONE])
     assert CANARY not in str(seen[READER])
+
+
+async def test_without_an_archive_lists_and_results_are_shown_all_the_same(opened: Opened) -> None:
+    def fails() -> Any:
+        raise ConfigError("archive.url: cannot be opened")
+
+    async with served(sources=replace(opened, open_archive=fails)) as web:
+        assert len((await web.get("/api/cases")).json()["cases"]) == 5
+        assert (await web.get("/api/cases/e-0/reading")).json()["text"] == "away"
+        assert (await web.get("/api/cases/e-0/document")).status_code == 503

@@ -1,6 +1,7 @@
 """The API's addresses, and how this service opens what they need."""
 
 from collections.abc import Iterator
+from functools import partial
 
 from touchstone.ops.store.archive.archive import open_archive
 from touchstone.ops.store.cases import CaseIndex
@@ -27,7 +28,7 @@ def endpoints(sources: Sources, settings: Settings) -> Iterator[Endpoint]:
 
 
 def open_sources(settings: Settings) -> Opened:
-    """Open the store and the archive of the settings. Raises `ConfigError`."""
+    """Open the store of the settings. Raises `ConfigError`."""
     store = ResultStore.open(settings.store.url.get_secret_value())
     index = CaseIndex(store.engine)
-    return Opened(History(store.engine), index, open_archive(settings.archive, index))
+    return Opened(History(store.engine), index, partial(open_archive, settings.archive, index))

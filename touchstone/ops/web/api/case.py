@@ -9,7 +9,8 @@ import structlog
 from pydantic import ValidationError
 from starlette.responses import Response
 
-from touchstone.ops.store.archive.objects import Missing, TooLarge
+from touchstone.ops.store.archive.encryption import Undecipherable
+from touchstone.ops.store.archive.objects import ArchiveAway, Missing, TooLarge
 from touchstone.ops.store.case_rows import Annotation, CaseHistory, Feedback
 from touchstone.ops.store.cases import Conflict
 from touchstone.ops.web.api.bodies import PatchBody, read_body
@@ -20,6 +21,7 @@ from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.results import replay
 from touchstone.ops.web.service import Json
 from touchstone.schemas.result import ScoreResult
+from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.projection import NO_SUITES, ResultRow, restore
 
 log = structlog.get_logger("touchstone.serve")
@@ -97,7 +99,11 @@ class OneCase:
             raise Refusal("this event has no result yet, so it has no reading; its text is at /document", 404)
         result = _restored(row)
         has_right = call.grant.may("text")
-        why, document = self._text_of(found)
+        try:
+            why, document = self._text_of(found)
+        except (ArchiveAway, Undecipherable, ConfigError) as error:
+            log.warning("archive_not_read", event_id=found.event_id, code=type(error).__name__)
+            why, document = "away", None
         case = None
         if document is not None:
             # A later stage's result may be of the same event as the trace that is kept: the document's own kind comes first.

@@ -12,11 +12,11 @@ from touchstone.scorers.suite import Suite
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The opened store and archive."""
+    """The opened store. `open_archive`: opens the archive beside it, or raises `ConfigError`; lists need none."""
 
     history: History
     index: CaseIndex
-    archive: Archive
+    open_archive: Callable[[], Archive]
 
 
 class Sources:
@@ -25,11 +25,12 @@ class Sources:
     def __init__(self, opening: Callable[[], Opened], suites: Mapping[str, Suite]) -> None:
         self._opening = opening
         self._opened: Opened | None = None
+        self._archive: Archive | None = None
         self._lock = threading.Lock()
         self.suites = suites
 
     def get(self) -> Opened:
-        """The opened ones. Raises `ConfigError` or `StoreUnavailable`."""
+        """The opened store. Raises `ConfigError` or `StoreUnavailable`."""
         with self._lock:
             if self._opened is None:
                 self._opened = self._opening()
@@ -37,4 +38,8 @@ class Sources:
 
     def archive(self) -> Archive:
         """The archive. Raises `ConfigError` or `StoreUnavailable`."""
-        return self.get().archive
+        opened = self.get()
+        with self._lock:
+            if self._archive is None:
+                self._archive = opened.open_archive()
+            return self._archive
