@@ -49,7 +49,7 @@ def stored(tmp_path: Path) -> tuple[str, ScoreResult]:
 def keep(monkeypatch: pytest.MonkeyPatch, url: str, document: bytes | None) -> None:
     def opened(_: object) -> Opened:
         store = ResultStore.open(url)
-        return Opened(History(store.engine), CaseIndex(store.engine), Kept(document))
+        return Opened(History(store.engine), CaseIndex(store.engine), lambda: Kept(document))  # type: ignore[arg-type, return-value]
 
     monkeypatch.setattr("touchstone.ops.web.api.api.open_sources", opened)
 

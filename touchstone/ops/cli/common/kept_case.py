@@ -56,19 +56,16 @@ def _event(
     from touchstone.ops.store.archive.objects import ArchiveAway, Missing, TooLarge
     from touchstone.ops.web.api.reading import case_of
 
-    if opened.archive is not None:
-        try:
-            document = opened.archive.document(event_id)
-        except Missing:
-            pass
-        except (ArchiveAway, TooLarge, Undecipherable) as error:
-            return None, f"the archive cannot give the event ({type(error).__name__})"
-        else:
-            kinds = dict.fromkeys((kind, result.kind))
-            read = (case_of(document, one, suites, result.suite) for one in kinds if one)
-            case = next((one for one in read if one is not None), None)
-            return case, "" if case is not None else "the suite cannot read the kept event"
-    return _from_topic(result, suites, bootstrap)
+    try:
+        document = opened.open_archive().document(event_id)
+    except Missing:
+        return _from_topic(result, suites, bootstrap)
+    except (ArchiveAway, TooLarge, Undecipherable) as error:
+        return None, f"the archive cannot give the event ({type(error).__name__})"
+    kinds = dict.fromkeys((kind, result.kind))
+    read = (case_of(document, one, suites, result.suite) for one in kinds if one)
+    case = next((one for one in read if one is not None), None)
+    return case, "" if case is not None else "the suite cannot read the kept event"
 
 
 def _from_topic(result: "ScoreResult", suites: "Mapping[str, Suite]", bootstrap: str | None) -> "tuple[Case | None, str]":
