@@ -31,11 +31,13 @@ PROJECTED_TIMEOUT_S = 10.0
 PROJECTED_POLL_S = 0.1
 BROKER_CHECK_S = 1.0
 #: Log events that mean a child is up.
-READY_EVENTS = frozenset({"worker_started", "projector_started", "serve_started"})
+READY_EVENTS = frozenset({"worker_started", "projector_started", "archiver_started", "serve_started"})
 #: Signals that stop everything in order, as Ctrl-C does.
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 LINE_BYTES_MAX = 65_536
 PORT_MAX = 65_535
+#: The child that keeps cases.
+ARCHIVER = "archiver"
 #: The child that serves the page.
 PAGE = "mission control"
 
@@ -104,6 +106,7 @@ class Live:
         self._readers: list[asyncio.Task[None]] = []
         self.settings = settings
         self.store_url = plan.store or ""
+        self.archive_url = ""
         self.children: list[Child] = []
         self.stopped_hard: list[str] = []
         self.asked_by: signal.Signals | None = None
@@ -128,6 +131,7 @@ class Live:
         if not self._plan.store:
             self._folder = tempfile.TemporaryDirectory(prefix="touchstone-up-")
             self.store_url = f"sqlite:///{self._folder.name}/results.db"
+            self.archive_url = f"file://{self._folder.name}/archive"
         self.settings = self._given.model_copy(update={"kafka": kafka})
         await create_topics(self.settings)
         port = self._plan.http_port
@@ -137,6 +141,7 @@ class Live:
                 port += 1 if port else 0
         # The broker is new every time, so a store from an earlier run remembers positions of topics that are gone.
         await self._spawn("projector", ["projector", "--from-start", "--store", self.store_url], PROJECTOR_GRACE_S)
+        await self._spawn_archiver()
         if self._plan.page_port is not None:
             await self._spawn(PAGE, ["serve", "--host", "127.0.0.1", "--port", str(self._plan.page_port)], SERVE_GRACE_S)
         await self._await_ready()
@@ -145,6 +150,14 @@ class Live:
         """Start one more worker, of a suite outside the plan, and wait until it is up. Raises `ConfigError` if it does not come up."""
         await self._spawn_worker(suite, 1, 0)
         await self._await_ready()
+
+    async def start_archiver(self) -> None:
+        """Start an archiver in the place of one that has ended, and wait until it is up. Raises `ConfigError` if it does not come up."""
+        await self._spawn_archiver()
+        await self._await_ready()
+
+    async def _spawn_archiver(self) -> None:
+        await self._spawn(ARCHIVER, ["archive"], PROJECTOR_GRACE_S)
 
     async def _spawn_worker(self, suite: str, number: int, port: int) -> None:
         """Start one worker."""
@@ -173,6 +186,9 @@ class Live:
         """The parent's environment without variables of other clusters. Logs are JSON, because they are parsed here."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("KAFKA_", "TOUCHSTONE_KAFKA_"))}
         kept |= {"TOUCHSTONE_LOG_FORMAT": "json", "TOUCHSTONE_KAFKA_SECURITY_PROTOCOL": "PLAINTEXT"}
+        kept["TOUCHSTONE_STORE_URL"] = self.store_url
+        if self.archive_url:
+            kept["TOUCHSTONE_ARCHIVE_URL"] = self.archive_url
         return kept | dict(self._plan.env)
 
     async def _read(self, child: Child) -> None:
@@ -238,8 +254,8 @@ class Live:
                 task.cancel()
 
     async def stop(self) -> None:
-        """Stop workers, then the projector and the page, then the broker, so that each can finish. Calling it twice is harmless."""
-        projectors = [child for child in self.children if child.name in {"projector", PAGE}]
+        """Stop workers, then projector, archiver and page, then the broker, so that each can finish. Calling it twice is harmless."""
+        projectors = [child for child in self.children if child.name in {"projector", ARCHIVER, PAGE}]
         workers = [child for child in self.children if child not in projectors]
         await asyncio.gather(*(self._end(child) for child in workers))
         if self._plan.store and any(child.process.returncode is None for child in projectors):

@@ -22,7 +22,10 @@ OUTCOMES: tuple[Outcome, ...] = ("kept", "known", "source_expired", "made_anew",
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """An event to keep, with its results of this batch; the first one says where it is. `data`: its JSON, or `gone`: why there is none."""
+    """An event to keep, with its results of this batch; the first one says where it is. `data`: its JSON, or `gone`: why there is none.
+
+    `kind`: of the event, where it is another than that of its results here.
+    """
 
     event_id: str
     results: tuple[ResultRow, ...]
@@ -30,6 +33,7 @@ class Wanted:
     checksum: int
     data: bytes = b""
     gone: Outcome | None = None
+    kind: str = ""
 
 
 class CaseArchive(Protocol):

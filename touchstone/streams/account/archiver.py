@@ -9,6 +9,7 @@ import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -165,14 +166,11 @@ class Archiver:
         ready: list[Wanted] = []
         size = 0
         async for place, found in sources.read({place: ones[0].checksum for place, ones in by_place.items()}):
-            if isinstance(found, str):
-                data, gone = b"", found
-            else:
-                document = document_of(found)
-                data, gone = (document, None) if document is not None else (b"", "unreadable")
+            data = b"" if isinstance(found, str) else document_of(found)
+            gone: Outcome | None = found if isinstance(found, str) else "unreadable" if data is None else None
             for one in by_place[place]:
-                ready.append(Wanted(one.event_id, one.results, place, one.checksum, data, gone))
-                size += len(data)
+                ready.append(replace(one, data=data or b"", gone=gone))
+                size += len(data or b"")
             if size > self._settings.archive.in_flight_bytes or len(ready) >= self._settings.archive.batch_records_max:
                 await self._keep(ready)
                 ready, size = [], 0

@@ -1,0 +1,243 @@
+"""`touchstone archive`: keeps cases as objects, and removes, finds and counts them."""
+
+import asyncio
+import contextlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
+from touchstone.ops.cli.common.stored import StoreOption, store_errors
+
+if TYPE_CHECKING:
+    from touchstone.ops.store.archive.archive import Archive
+    from touchstone.ops.store.results import ResultStore
+    from touchstone.schemas.settings.house import Settings
+
+archive = typer.Typer(help="Keep cases as objects; show, search, remove and forget what is kept.", invoke_without_command=True)
+app.add_typer(archive, name="archive")
+
+UrlOption = Annotated[
+    str | None,
+    typer.Option("--archive", help="Where objects are: file:///FOLDER, s3://BUCKET/PREFIX, gs://…, az://… (overrides archive.url).", show_default=False),
+]
+
+
+@archive.callback()
+def worker(
+    context: typer.Context,
+    store: StoreOption = None,
+    url: UrlOption = None,
+    http_port: Annotated[int | None, typer.Option(help="Port of /metrics, /healthz and /readyz (default: a free one).", show_default=False)] = None,
+    config: ConfigOption = None,
+    bootstrap: BootstrapOption = None,
+) -> None:
+    """Keep the cases that archive.policy names. Several archivers share the work. SIGTERM finishes what is being written.
+
+    Example: touchstone archive --archive s3://cases/production --store sqlite:///results.db
+    """
+    if context.invoked_subcommand is not None:
+        return
+    import uvloop
+
+    from touchstone.streams.telemetry.logs import configure
+
+    settings = settings_from(config, bootstrap, store__url=store, archive__url=url, http__port=http_port)
+    configure(settings.log)
+    with one_line_errors(), store_errors():
+        uvloop.run(_run(settings))
+
+
+async def _run(settings: "Settings") -> None:
+    """Wait for store and broker, then archive until a signal."""
+    import signal
+
+    import structlog
+
+    from touchstone.ops.store.archive.archive import open_archive
+    from touchstone.ops.store.archive.policy import Policy
+    from touchstone.ops.store.archive.writer import ArchiveWriter
+    from touchstone.ops.store.cases import CaseIndex
+    from touchstone.streams.account.archiver import Archiver
+    from touchstone.streams.process.ending import end_at_last
+    from touchstone.streams.process.pages import Heartbeat, Pages
+    from touchstone.streams.telemetry.archive_counts import ArchiverCounts
+    from touchstone.streams.telemetry.metrics import CollectorRegistry
+
+    log = structlog.get_logger("touchstone.archiver")
+    stop = asyncio.Event()
+
+    def end() -> None:
+        if not stop.is_set():
+            stop.set()
+            end_at_last(settings.worker.drain_timeout_s)  # a store that hangs must not keep it: what is not committed is read again
+
+    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        asyncio.get_running_loop().add_signal_handler(name, end)
+    registry, heartbeat = CollectorRegistry(), Heartbeat()
+    metrics = ArchiverCounts(registry)
+    work: Archiver | None = None
+
+    def ready() -> tuple[bool, str]:
+        return (False, "the result store does not answer") if work is None else work.readiness()
+
+    pages = Pages(settings.http, registry, heartbeat.alive, ready)
+    beating = asyncio.create_task(heartbeat.beat())
+    store: ResultStore | None = None
+    writer: ArchiveWriter | None = None
+    try:
+        address = pages.start()
+        store = await _open_store(settings, stop)
+        if store is not None:
+            topics = settings.topics
+            objects = open_archive(settings.archive, CaseIndex(store.engine))
+            writer = ArchiveWriter(objects, Policy.of(settings.archive.policy), frozenset({topics.judge, topics.conformance}))
+            work = Archiver(settings, writer, metrics)
+            if await work.reach(stop):
+                log.info("archiver_started", topic=topics.results, group=work.group, address=address)
+                await work.run(stop)
+        log.info("archiver_stopped")
+    finally:
+        beating.cancel()
+        pages.stop()
+        if writer is not None:
+            writer.close()
+        if store is not None:
+            store.close()
+
+
+async def _open_store(settings: "Settings", stop: asyncio.Event) -> "ResultStore | None":
+    """Ask until the store's server answers; None if `stop` came first. Raises `ConfigError`."""
+    import structlog
+
+    from touchstone.ops.store.engine import shown
+    from touchstone.ops.store.results import ResultStore
+    from touchstone.scorers.backoff import Backoff
+    from touchstone.streams.account.store_port import StoreAway
+
+    url = settings.store.url.get_secret_value()
+    backoff = Backoff(settings.worker.retry_backoff_min_s, settings.worker.retry_backoff_max_s)
+    log = structlog.get_logger("touchstone.archiver")
+    waits = False
+    while not stop.is_set():
+        try:
+            return await asyncio.to_thread(lambda: ResultStore.open(url, create=True))
+        except StoreAway:
+            if not waits:
+                log.warning("dependency_down", stage="store", path=shown(url))
+            waits = True
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), backoff.next_s())
+    return None
+
+
+@contextmanager
+def opened(store: str | None, url: str | None, config: Path | None) -> Iterator["Archive"]:
+    """The archive of the settings, for a command that ends soon; its errors as one line and exit 3."""
+    from touchstone.ops.store.archive.archive import open_archive
+    from touchstone.ops.store.cases import CaseIndex
+    from touchstone.ops.store.results import ResultStore
+    from touchstone.streams.account.archive_port import ArchiveAway
+
+    settings = settings_from(config, None, store__url=store, archive__url=url)
+    with one_line_errors(), store_errors():
+        results = ResultStore.open(settings.store.url.get_secret_value(), create=True)
+        try:
+            yield open_archive(settings.archive, CaseIndex(results.engine))
+        except ArchiveAway as error:
+            fail(f"the archive cannot be used now ({error.code}); check archive.url, and that its store of objects answers and takes writes")
+        finally:
+            results.close()
+
+
+@archive.command()
+def status(store: StoreOption = None, url: UrlOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+    """Show how many cases the archive has, and how many could not be kept.
+
+    Example: touchstone archive status --store sqlite:///results.db
+    """
+    import json
+
+    with opened(store, url, config) as kept:
+        counts = kept.index.counts()
+    if as_json:
+        typer.echo(json.dumps({state: {"cases": count, "bytes": size} for state, (count, size) in counts.items()}, sort_keys=True))
+        return
+    for state, (count, size) in sorted(counts.items()):
+        typer.echo(f"{state:<15} {count:>12,} cases {size:>18,} bytes")
+    if not counts:
+        typer.echo("The archive has no cases yet; `touchstone archive` keeps those that archive.policy names.")
+
+
+@archive.command()
+def reindex(store: StoreOption = None, url: UrlOption = None, config: ConfigOption = None) -> None:
+    """Write the index anew from the objects: rows of cases, and results that the store has lost. What is there stays.
+
+    Example: touchstone archive reindex --store sqlite:///results.db
+    """
+    with opened(store, url, config) as kept:
+        counts = kept.reindex()
+    typer.echo(f"{counts['cases']:,} cases in the index, {counts['results']:,} results restored, {counts['unreadable']:,} objects could not be read.")
+
+
+@archive.command()
+def retention(
+    older_than: Annotated[float | None, typer.Option("--older-than", min=0, help="Remove cases older than so many days.", show_default=False)] = None,
+    keep_newest: Annotated[int | None, typer.Option("--keep-newest", min=0, help="Keep only so many, the newest.", show_default=False)] = None,
+    delete: Annotated[bool, typer.Option("--delete", help="Remove them. Without it, they are only counted.")] = False,
+    store: StoreOption = None,
+    url: UrlOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Remove cases by age or number; results, labels and annotations stay in the store. Only counts, unless --delete is given.
+
+    Example: touchstone archive retention --older-than 90 --delete
+    """
+    if older_than is None and keep_newest is None:
+        fail("archive retention: name --older-than DAYS or --keep-newest NUMBER")
+    with one_line_errors():
+        before = _days_ago(older_than) if older_than is not None else None
+    with opened(store, url, config) as kept:
+        count, size = kept.retention(before=before, keep_newest=keep_newest, dry_run=not delete)
+    typer.echo(f"{count:,} cases ({size:,} bytes) {'were removed' if delete else 'would be removed; --delete removes them'}.")
+
+
+def _days_ago(days: float) -> datetime:
+    from touchstone.scorers.base import ConfigError
+
+    try:
+        return datetime.now(UTC) - timedelta(days=days)
+    except OverflowError:
+        raise ConfigError("--older-than: that is before the first day of the calendar") from None
+
+
+@archive.command()
+def forget(
+    identifier: Annotated[str, typer.Argument(metavar="ID", help="Event id or trace id.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without it, the places are only named.")] = False,
+    store: StoreOption = None,
+    url: UrlOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Remove a case from objects and store, and name every place. A trace is removed with all events that carry its id.
+
+    Results stay without details and messages, because accounts count them. An event on a topic stays until the topic's retention.
+
+    Example: touchstone archive forget eval-2026-02-04-abc123 --yes
+    """
+    from touchstone.scorers.reporting.words import visible
+
+    with opened(store, url, config) as kept:
+        places = kept.forget(identifier, dry_run=not yes)
+    for place in places:
+        what = "stays, until its retention" if place.kind == "topic" else "removed" if place.is_removed else "would be removed"
+        typer.echo(f"{place.kind:<12} {visible(place.name)}  {what}")
+    if not places:
+        fail("archive forget: nothing is known of this id; give an event id or a trace id")
+    if not yes:
+        typer.echo("Nothing was removed; --yes removes it.")
