@@ -162,7 +162,6 @@ class Archiver:
         by_place: dict[Position, list[Wanted]] = {}
         for one in wanted:
             by_place.setdefault(one.place, []).append(one)
-        gone: Outcome | None
         ready: list[Wanted] = []
         size = 0
         async for place, found in sources.read({place: ones[0].checksum for place, ones in by_place.items()}):
