@@ -177,6 +177,7 @@ async def test_a_finding_leads_to_its_place_and_back(web: Served, look: Open) ->
     assert await page.locator(".running mark.s-bad.lit").count() == 1
     await page.locator(".running mark.s-bad").hover()
     assert await page.locator(".checks li.lit", has_text="42 million").count() == 1
+    assert await page.locator(".checks li:has(.go)").count() == 3  # "fact 9" is nowhere in the text
     # By keys alone: the finding, then its place in a folded document.
     await page.keyboard.press("n")
     await tab.until("document.activeElement.matches('.checks li')")

@@ -141,7 +141,9 @@ const caseView = (() => {
     const drawn = one.reading && drawReading(one.reading, {findings: eventOf(one.result).findings ?? [], prefix: "case"});
     const judging = annotationsPanel(one, {review});
     const page = h("article.case", {}, header(one), suiteTabs(one, review !== null), banner(one),
-      h("div.case-body", {}, drawn ? [drawn.texts, drawn.checks] : [], h("aside.case-side", {"aria-label": "People and history"}, judging.node, history_(one, review !== null), spans(one), documentPart(one))));
+      h("div.case-body", {}, drawn ? [drawn.texts, drawn.checks] : [], h("aside.case-side", {"aria-label": "People and history"}, judging.node, history_(one, review !== null), spans(one))));
+    const kept = documentPart(one);
+    if (kept) (drawn?.texts ?? page.querySelector(".case-side")).append(kept); // where the document has room
     root.replaceChildren(...(review ? [review.bar] : []), page);
     return {step: (by) => drawn?.step(by), judging};
   }

@@ -207,10 +207,8 @@ const drawReading = (() => {
       const li = placed("li", item, body, stateSign(item.state), h("span.what", {}, item.code && h("code", {}, item.code), item.label && h("span.label", {}, item.label),
         item.text && h("q", {}, item.text), item.note && h("span.rest", {}, item.note)));
       const number = Number(li.dataset.point);
-      if (item.finding !== null && item.finding !== undefined || item.to?.length) {
-        li.tabIndex = 0;
-        li.append(goButton(number));
-      }
+      li.tabIndex = 0;
+      li.append(goButton(number));
       return li;
     }
 
@@ -228,6 +226,9 @@ const drawReading = (() => {
     for (const section of reading.sections) (CHECKING.has(section.type) ? checks : texts).append(drawSection(section));
     const others = findings.map((finding, at) => ({finding: at, id: `result-finding-${at}`, state: own(SEVERITY_STATES, finding.severity) ?? "note", code: finding.code, label: finding.path, note: finding.message ?? ""})).filter(({finding}) => !named.has(finding));
     if (others.length) checks.prepend(drawSection({type: "checks", id: "result-findings", title: counted(others.length, named.size ? "further finding" : "finding"), items: others}));
+
+    // A check that leads nowhere has no button that would promise so.
+    for (const button of [texts, checks].flatMap((part) => [...part.querySelectorAll(".go")])) if (!related(Number(button.closest("[data-point]").dataset.point)).length) button.remove();
 
     const numberOf = (event) => {
       const found = event.target.closest?.("[data-point]");
