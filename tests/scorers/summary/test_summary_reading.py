@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from tests.scorers.summary.fakes import FACTS, case, gold, scorer
 from touchstone.schemas.reading import CaseReading, Item
 from touchstone.schemas.result import FileRef, ScoreResult
 from touchstone.schemas.summary import SummaryCase
+from touchstone.scorers.reporting import RunFacts
 from touchstone.scorers.scoring import ResultMaker
 from touchstone.scorers.summary import NAME, SUITE
 from touchstone.scorers.summary.samples import GOLDS
+from touchstone.scorers.summary.settings import SummarySettings
 
 CANARY = "Xylander Quiborax"
 DOSE = "The patient takes 5 mg of apixaban daily."
@@ -140,3 +143,12 @@ def test_a_reading_loads_no_model_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], input=json.dumps(event), capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("quote", [True, False])
+async def test_a_report_names_the_missing_facts_of_the_worst_summaries_and_quotes_them_only_if_it_may(quote: bool) -> None:
+    result = await result_of(case(f"{FACTS[4]} {FACTS[0]}"), quote=quote)
+    report = SUITE.report([result], RunFacts(SUITE, SummarySettings(), "digest", datetime(2031, 5, 6, tzinfo=UTC)))
+    table = next(one for one in SUITE.view(report).tables if one.title.startswith("Missing facts"))
+    assert [row[1] for row in table.rows] == [f"fact {n} of source-1" for n in (2, 3, 4, 6, 7, 8, 9, 10)]
+    assert table.rows[0][3:] == ((FACTS[1],) if quote else ())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC
 
@@ -35,6 +35,7 @@ from touchstone.scorers.reporting import (
 from touchstone.scorers.reporting.report import distribution, unread
 from touchstone.scorers.reporting.view import STATUSES
 from touchstone.scorers.reporting.words import number, number_span, some
+from touchstone.scorers.summary.reading.evidence import ABSENT, evidence_of
 
 LOSS = "loss"
 COLUMNS = (
@@ -52,6 +53,8 @@ ROUNDING = 1e-9
 #: How many of the highest losses are listed by default.
 WORST = 5
 REASONS_SHOWN_MAX = 3
+#: Summaries whose missing facts a report names, and facts of each.
+MISSING_CASES_MAX, MISSING_FACTS_MAX = 5, 10
 NO_CATEGORY = "uncategorised"
 _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -201,6 +204,7 @@ def view(report: LossReport) -> View:
         Table("Conflicts", ("Code", "Cases"), [(code, str(count)) for code, count in report.conflicts.items()], frozenset({1})),
         Table("Unscored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
         Table(f"Worst {len(report.worst)}", _HEADER, [_row(case) for case in report.worst], _NUMERIC),
+        _missing_facts(report),
     )
     return View(
         title="Loss V3",
@@ -256,6 +260,27 @@ def _figures(report: LossReport) -> tuple[Figure, ...]:
         return ()
     spans = {} if report.intervals is None else {"mean": report.intervals.means.get(LOSS)}
     return tuple(Figure(name, f"{getattr(report.loss, name):.3f}", interval=spans.get(name), places=3) for name in LossSpread.model_fields)
+
+
+def _missing_facts(report: LossReport) -> Table:
+    """The gold's facts that the worst summaries lack, the least supported first; in words only where the results quote."""
+    rows: list[tuple[str, ...]] = []
+    worst = sorted((result for result in report.results if result.label != "Pass" and LOSS in result.values), key=lambda result: -result.values[LOSS])
+    for result in worst[:MISSING_CASES_MAX]:
+        rows += _facts_missing(result)
+    header = ("Case", "Fact", "Support", "Text")
+    columns = len(header) if any(row[-1] for row in rows) else len(header) - 1
+    return Table("Missing facts of the worst", header[:columns], [row[:columns] for row in rows], frozenset({2}))
+
+
+def _facts_missing(result: LossResult) -> Iterator[tuple[str, ...]]:
+    """Case, number of the fact in its gold, support and text of each fact that a summary lacks."""
+    evidence = evidence_of(result.details)
+    texts = evidence.quoted.get("facts", ())
+    missing = sorted((support, index) for index, support in enumerate(evidence.fact_support) if support < ABSENT)
+    gold = f" of {result.case_id}" if result.case_id else ""
+    for support, index in missing[:MISSING_FACTS_MAX]:
+        yield (name_of(result.event_id, result.case_id), f"fact {index + 1}{gold}", number(support), texts[index] if index < len(texts) else "")
 
 
 _HEADER = ("Case", "Model", "Label", *(column.heading for column in COLUMNS), "Why")

@@ -18,7 +18,7 @@ _ROUNDING = 1e-6
 
 def reading(case: SummaryCase | None, result: ScoreResult) -> CaseReading:
     """Components, findings, facts, entities, outline, texts. Without the case: the same by numbers."""
-    evidence = evidence_of(result)
+    evidence = evidence_of(result.details)
     datum = case.datum if case is not None else None
     written = _written(case, result, evidence)
     narratives = {} if datum is None else {place: gold.narrative_of(datum, evidence, place) for place in ("gold", "source")}

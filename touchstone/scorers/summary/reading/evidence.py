@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchstone.schemas.reading import MarkState
-from touchstone.schemas.result import ScoreResult
 
 #: Support from which on a statement counts as present; below the second, as absent. Between them the models are not certain.
 PRESENT, ABSENT = 0.5, 0.2
@@ -40,15 +39,15 @@ class Evidence:
     quoted: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def evidence_of(result: ScoreResult) -> Evidence:
+def evidence_of(details: Mapping[str, Any]) -> Evidence:
     """The details of a result, as far as they are there."""
-    facts, flow, counts = (_mapping(result.details.get(name)) for name in ("facts", "flow", "sentences"))
-    entities, evidence, quoted = (_mapping(result.details.get(name)) for name in ("entities", "evidence", "quoted"))
+    facts, flow, counts = (_mapping(details.get(name)) for name in ("facts", "flow", "sentences"))
+    entities, evidence, quoted = (_mapping(details.get(name)) for name in ("entities", "evidence", "quoted"))
     return Evidence(
         fact_support=_numbers(facts.get("support")),
         sentence_support=_numbers(facts.get("sentences")),
         fact_windows=[pair for one in _list(evidence.get("facts")) if (pair := _pair(one)) is not None],
-        conflicts=[conflict for one in _list(result.details.get("conflicts")) if (conflict := _conflict(one)) is not None],
+        conflicts=[conflict for one in _list(details.get("conflicts")) if (conflict := _conflict(one)) is not None],
         entities={name: _indices(entities.get(name)) for name in ("matched", "missing", "other_context")},
         covered=dict(zip(_indices(flow.get("covered")), _indices(flow.get("places")), strict=False)),
         has_flow="covered" in flow,
