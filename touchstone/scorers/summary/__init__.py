@@ -16,6 +16,7 @@ from touchstone.scorers.base import AsksJudge, ConfigError, Lacking, Place, Samp
 from touchstone.scorers.installing import install_extras
 from touchstone.scorers.suite import Suite
 from touchstone.scorers.summary import batch
+from touchstone.scorers.summary.case_names import name_of
 from touchstone.scorers.summary.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, SummarySettings, fingerprint, resolve
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ SUITE = Suite(
     window_cases=64,
     complete=complete,
     columns=batch.COLUMNS,
-    call=batch.name_of,
+    call=name_of,
     reading=reading,
     metrics=METRICS,
     group=batch.group,

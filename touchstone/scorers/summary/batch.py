@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -35,6 +34,7 @@ from touchstone.scorers.reporting import (
 from touchstone.scorers.reporting.report import distribution, unread
 from touchstone.scorers.reporting.view import STATUSES
 from touchstone.scorers.reporting.words import number, number_span, some
+from touchstone.scorers.summary.case_names import name_of
 from touchstone.scorers.summary.reading.evidence import ABSENT, evidence_of
 
 LOSS = "loss"
@@ -56,7 +56,6 @@ REASONS_SHOWN_MAX = 3
 #: Summaries whose missing facts a report names, and facts of each.
 MISSING_CASES_MAX, MISSING_FACTS_MAX = 5, 10
 NO_CATEGORY = "uncategorised"
-_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossReport:
@@ -285,11 +284,6 @@ def _facts_missing(result: LossResult) -> Iterator[tuple[str, ...]]:
 
 _HEADER = ("Case", "Model", "Label", *(column.heading for column in COLUMNS), "Why")
 _NUMERIC = frozenset(range(3, 3 + len(COLUMNS)))
-
-
-def name_of(event_id: str, case_id: str | None) -> str:
-    """The name of a case: the event's own id, because a gold has many summaries. A UUID is shortened and follows the gold's name."""
-    return f"{case_id or 'event'} {event_id[:8]}" if _UUID.fullmatch(event_id) else event_id
 
 
 def _why(case: LossCase) -> str:

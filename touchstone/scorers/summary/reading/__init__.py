@@ -7,6 +7,7 @@ from touchstone.schemas.reading import Bar, BarsSection, CaseReading, ChecksSect
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.reporting.plain_reading import other_checks
+from touchstone.scorers.summary.case_names import name_of
 from touchstone.scorers.summary.reading import gold
 from touchstone.scorers.summary.reading.evidence import Evidence, evidence_of
 from touchstone.scorers.summary.reading.sentences import SENTENCE, Sentences, sentences_of, summary_section
@@ -115,8 +116,6 @@ def _no_gold(case: SummaryCase) -> str:
 
 
 def _name(result: ScoreResult) -> str:
-    from touchstone.scorers.summary.batch import name_of
-
     return name_of(result.event_id, result.case_id)
 
 
