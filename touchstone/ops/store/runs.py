@@ -14,7 +14,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, func, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, func, literal, select, tuple_
 
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
 from touchstone.ops.store.case_query import read_key, where, written_key
@@ -142,51 +142,63 @@ def _run_of(connection: Connection, side: Sequence[str]) -> Run | None:
 
 @dataclass(frozen=True, slots=True)
 class _Pairing:
-    """The cases that both runs have. `by`: the id that joins them."""
+    """The cases that both runs have. `by`: the column that joins them."""
 
-    old: FromClause
-    new: FromClause
+    sides: tuple[Sequence[str], ...]
     by: str
-    conditions: tuple[ColumnElement[bool], ...]
 
-    def select(self, *columns: Any) -> Select[Any]:
-        """A query over the pairs."""
-        return select(*columns).select_from(self.old.join(self.new, self.old.c[self.by] == self.new.c[self.by])).where(*self.conditions)
+    def select(self) -> tuple[Select[Any], FromClause, FromClause]:
+        """A query over the pairs, and the results of both runs as tables.
+
+        A run's own columns are compared as expressions, which no index has: SQLite, which knows nothing of the data, would else look up one whole run for
+        each result of the other, and not the one result by its id.
+        """
+        old, new = results.alias("old"), results.alias("new")
+        conditions = [table.c[name].concat("") == part for table, side in ((old, self.sides[0]), (new, self.sides[1])) for name, part in zip(_NAMES, side)]  # noqa: B905
+        named = [old.c.case_id != ""] if self.by == "case_id" else []
+        return select().select_from(old.join(new, old.c[self.by] == new.c[self.by])).where(*conditions, *named), old, new
+
+    def exists(self, connection: Connection) -> bool:
+        """True if there is a pair."""
+        query, old, _ = self.select()
+        return connection.execute(query.add_columns(old.c[self.by]).limit(1)).first() is not None
 
     def labels(self, connection: Connection) -> dict[tuple[str, str], int]:
         """(label before, label now) → cases."""
-        both = (self.old.c.label, self.new.c.label)
-        return {(one, other): count for one, other, count in connection.execute(self.select(*both, func.count()).group_by(*both)).tuples()}
+        query, old, new = self.select()
+        query = query.add_columns(old.c.label.label("before"), new.c.label.label("now"), func.count().label("cases"))
+        return {(row.before, row.now): row.cases for row in connection.execute(query.group_by(old.c.label, new.c.label))}
 
     def scores(self, connection: Connection) -> Iterator[tuple[str, str]]:
         """The values of each pair, as JSON."""
-        yield from connection.execute(self.select(self.old.c.scores, self.new.c.scores).execution_options(yield_per=5_000)).tuples()
+        query, old, new = self.select()
+        query = query.add_columns(old.c.scores.label("before"), new.c.scores.label("now"))
+        for row in connection.execute(query.execution_options(yield_per=5_000)):
+            yield row.before, row.now
 
     def changed(self, connection: Connection, only: tuple[str, str] | None, limit: int, cursor: str | None) -> tuple[tuple[ChangedCase, ...], str | None]:
         """A page of the cases whose label changed, and the cursor of the next one."""
-        old, new = self.old.c, self.new.c
-        columns = [new.event_id, new.case_id, new.result_id, old.event_id.label("event_before"), old.result_id.label("result_before")]
-        query = self.select(*columns, old.label.label("before"), new.label.label("now")).where(old.label != new.label)
+        query, before, now = self.select()
+        old, new = before.c, now.c
+        columns = (new.event_id, new.case_id, new.result_id, old.event_id.label("event_before"), old.result_id.label("result_before"))
+        query = query.add_columns(*columns, old.label.label("before"), new.label.label("now")).where(old.label != new.label)
         if only is not None:
             query = query.where(old.label == only[0], new.label == only[1])
         if cursor:
-            query = query.where(tuple_(new.case_id, new.result_id) > tuple_(*read_key(cursor, _CURSOR, (str, str))))
+            query = query.where(tuple_(new.case_id, new.result_id) > tuple_(*map(literal, read_key(cursor, _CURSOR, (str, str)))))
         rows = connection.execute(query.order_by(new.case_id, new.result_id).limit(limit + 1)).all()
         cases = tuple(ChangedCase(*row) for row in rows[:limit])
         return cases, written_key(_CURSOR, [rows[limit - 1].case_id, rows[limit - 1].result_id]) if len(rows) > limit else None
 
 
-def _pairing(connection: Connection, sides: Sequence[Sequence[str]]) -> _Pairing:
+def _pairing(connection: Connection, sides: tuple[Sequence[str], ...]) -> _Pairing:
     """How the cases of two runs are paired."""
-    old, new = results.alias("old"), results.alias("new")
-    conditions = (*_of(old, sides[0]), *_of(new, sides[1]))
-    by_event = _Pairing(old, new, "event_id", conditions)
-    if connection.execute(by_event.select(old.c.result_id).limit(1)).first():
+    by_event = _Pairing(sides, "event_id")
+    if by_event.exists(connection):
         return by_event
-    named = _Pairing(old, new, "case_id", (*conditions, old.c.case_id != ""))
-    repeated = select(func.count(), func.count(func.distinct(results.c.case_id)))
+    repeated = select(func.count(), func.count(func.distinct(results.c.case_id))).where(results.c.case_id != "")
     are_unique = all(count == distinct for side in sides for count, distinct in connection.execute(repeated.where(*_of(results, side))))
-    return named if are_unique else by_event
+    return _Pairing(sides, "case_id") if are_unique else by_event
 
 
 def _shifts(pairs: Iterator[tuple[str, str]]) -> Iterator[ValueShift]:
