@@ -1,9 +1,12 @@
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
 from tests.browser.conftest import Open, Tab
 from tests.browser.history import History, listed, served_by
+from tests.ops.web.history import CANARY as PATIENT
+from tests.ops.web.history import history as stored_history
 from tests.ops.web.served import Served, served
 
 CANARY = "zanzibar canary"
@@ -153,3 +156,22 @@ async def test_names_in_lists_stay_text_and_a_phone_needs_no_sideways_scrolling(
     await tab.until("document.querySelector('[data-by=suite] .facet') !== null")
     assert evil in await tab.text("[data-row=r-3]")
     assert await tab.page.evaluate("[typeof window.harmed, document.images.length, document.documentElement.scrollWidth]") == ["undefined", 0, 390]
+
+
+async def test_the_lists_of_a_real_history_name_no_patient(look: Open, tmp_path: Path) -> None:
+    with stored_history(tmp_path) as sources:
+        async with served(sources=sources) as web:
+            tab = await look(f"{web.address}/cases")
+            await tab.until("document.querySelectorAll('[data-row]').length === 5 && document.querySelector('[data-by=code] .facet') !== null")
+            pages = [await tab.page.content()]
+            await tab.page.click("[data-by=code] .facet:has-text('too_long')")
+            await tab.until("document.querySelectorAll('[data-row]').length === 2")
+            await tab.page.check("input[value=text]")
+            await tab.page.fill("form.search input[type=search]", "nobody has this")
+            await tab.page.keyboard.press("Enter")
+            await tab.until("document.querySelector('.progress p')?.textContent.includes('0 results found')")
+            for address in ("/errors", "/runs"):
+                await tab.page.evaluate("(address) => { go(address); }", address)
+                await tab.until("document.querySelector('.view:not([hidden]) [data-row]') !== null")
+                pages.append(await tab.page.content())
+    assert not [page for page in [*pages, *tab.requests] if PATIENT.split()[0] in page]

@@ -81,7 +81,7 @@
     setText(parts.total, totalWords(page));
     if (!page.cases.length) {
       const any = Object.keys(filter).length;
-      parts.list.replaceChildren(emptyState(any ? "No result fits these filters." : "No results in the history yet.", any ? "Remove a filter, or choose a longer time." : "Results appear here once a worker has scored events and touchstone project has written them."));
+      parts.list.replaceChildren(emptyState(any ? "No result fits these filters." : "No results in the history yet.", any ? "Remove a filter, or choose a longer time." : "Results appear here once a worker has scored events and touchstone projector has written them."));
       return;
     }
     const newer = cursor && (before.get(cursor) ?? "");
