@@ -14,7 +14,7 @@ function textSearch({filter, draw}) {
   hint();
 
   function hint() {
-    input.placeholder = mode() === "text" ? "Words of a text" : "Beginning of an event id, case id or code";
+    input.placeholder = mode() === "text" ? "Words of a text" : "Part of an event id, case id or code";
     setText(note, mode() === "text" ? "Words are sent to this service only, and are in no address or log. Needs a token with the scope text." : "");
     warned = "";
   }
