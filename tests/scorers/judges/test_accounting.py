@@ -178,7 +178,7 @@ async def test_the_budget_holds_whatever_goes_wrong_and_however_dear_the_answers
 
     server = JudgeServer(answer)
     money = {"price": PRICE, "budget_usd": budget_usd, "budget_file": tmp_path / "budget.db", "budget_uncertain_share": share}
-    async with judging(server, max_tokens=DEAR_TOKENS, **money) as judge:
+    async with judging(server, max_tokens=DEAR_TOKENS, deadline_s=12, timeout_s=8, **money) as judge:
         outcomes = await ask_all(judge, 40)
         known_usd, uncertain_usd = counted(judge, "judge_cost_usd"), counted(judge, "judge_uncertain_cost_usd")
     assert billed_usd(server) <= known_usd + uncertain_usd + 1e-9
@@ -186,7 +186,8 @@ async def test_the_budget_holds_whatever_goes_wrong_and_however_dear_the_answers
     # What is uncertain beyond the share is all that the bill may be above the budget.
     assert billed_usd(server) <= budget_usd + (1 - share) * uncertain_usd + 1e-9
     assert outcomes.answers
-    assert "budget" in outcomes.codes.values()
+    # Which of the two ends first, the money or the share of it that may be uncertain, depends on whose answer comes first.
+    assert {"budget", "judge_uncertain"} & set(outcomes.codes.values())
 
 
 async def test_the_budget_holds_with_400_cases_at_once_and_is_used(tmp_path: Path) -> None:

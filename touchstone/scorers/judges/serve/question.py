@@ -31,6 +31,8 @@ _REPAIRABLE: Final = frozenset({"wrong_form", "no_json", "empty", "wrong_tool"})
 _BYTES_PER_TOKEN: Final = 3
 _FORMAT_TOKENS: Final = 64
 _MODEL_CHARS_MAX: Final = 200
+#: How often a question looks whether money that may have been spent was not: only other processes, or the next period, can change that.
+_MONEY_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +88,7 @@ class Question(Generic[VerdictT]):
             self.code = outcome.code
             self._server.state.answers_since_failure(self._key)
             if self._server.gate.code is None:  # a closed gate has its own delays
-                await asyncio.sleep(self._backoff.next_s())
+                await asyncio.sleep(max(self._backoff.next_s(), _MONEY_S if outcome.code == "judge_uncertain" else 0))
 
     @property
     def was_sent(self) -> bool:
