@@ -198,6 +198,7 @@ def retention(
 
     Example: touchstone archive retention --older-than 90 --delete
     """
+    settings_from(config)  # a mistake in the settings is said first, as by every command
     if older_than is None and keep_newest is None:
         fail("archive retention: name --older-than DAYS or --keep-newest NUMBER")
     with one_line_errors():
