@@ -222,7 +222,7 @@ async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tm
         ) as live,
     ):
         targets = [str(child.address).removeprefix("http://").partition("/")[0] for child in live.children]
-        assert len(targets) == len(names) + 2  # the projector and the live service
+        assert len(targets) == len(names) + 3  # the projector, the archiver and the live service
         async with prometheus(tmp_path, targets, names) as found:
             sending = asyncio.create_task(load(live, parts))
             wanted = {query.place: filled(query.expression).replace(*RATE_INTERVAL) for query in (*queries(), *of_rules(), *of_variables())}
