@@ -195,3 +195,22 @@ async def test_a_case_that_is_cancelled_while_it_waits_lets_the_next_one_try() -
         new.throw(asyncio.CancelledError())
     async with asyncio.timeout(5):
         assert (await failed_before).probes
+
+
+async def test_where_nobody_can_pay_for_a_request_those_that_wait_end_after_a_deadline() -> None:
+    """One case has failed, and nobody can try again: without requests nobody else fails, and the server would never count as away."""
+    now = 0.0
+    gate = Gate(settings_for("http://127.0.0.1:1/v1", timeout_s=10.0, deadline_s=10.0), lambda: 3600.0, lambda: now)
+    for key in (b"a", b"b"):
+        passage = gate.enter_at_once(key) or await gate.enter(key)
+        assert gate.begin(passage)
+        gate.failed(passage, BROKEN_OFF)
+        gate.end(passage)
+    now = 11.0
+    waiting = asyncio.create_task(gate.enter(b"c"))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    gate.hindered()
+    async with asyncio.timeout(60):
+        with pytest.raises(Unavailable):
+            await waiting

@@ -154,6 +154,12 @@ class Gate:
         if passage.answers == self.answers and passage.begun is not None:
             self._close(passage.key, fault.code, passage.begun, concerns_all=fault is NO_CONNECTION or fault.code == "judge_quota")
 
+    def hindered(self) -> None:
+        """Note that no case can send a request now, for want of money. Without a request nobody fails any more, and those that wait would wait for ever."""
+        if self._code is not None:
+            self._concerns_all = True
+            self._wake()
+
     def waited_in_vain(self, key: bytes, code: str, answers: int) -> None:
         """Note that a case was not answered within its deadline. `answers`: how many there had been when the case began."""
         if answers == self.answers:

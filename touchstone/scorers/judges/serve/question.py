@@ -87,8 +87,10 @@ class Question(Generic[VerdictT]):
                 return self.unanswered(outcome.code)
             self.code = outcome.code
             self._server.state.answers_since_failure(self._key)
-            if self._server.gate.code is None:  # a closed gate has its own delays
-                await asyncio.sleep(max(self._backoff.next_s(), _MONEY_S if outcome.code == "judge_uncertain" else 0))
+            if outcome.code == "judge_uncertain":
+                await asyncio.sleep(_MONEY_S)
+            elif self._server.gate.code is None:  # a closed gate has its own delays
+                await asyncio.sleep(self._backoff.next_s())
 
     @property
     def was_sent(self) -> bool:
@@ -117,6 +119,8 @@ class Question(Generic[VerdictT]):
                 return lost
             reservation = await self._reserved(tokens_max)
             if not isinstance(reservation, Reservation | None):
+                if isinstance(reservation, Fault):
+                    server.gate.hindered()
                 return reservation
             answer = await self._sent(body, reservation, tokens_max)
             if isinstance(answer, Fault):
