@@ -24,7 +24,7 @@ from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.documents import METRICS, Documents
 from touchstone.ops.web.guard import Guard
 from touchstone.ops.web.page import PAGES, load_page
-from touchstone.ops.web.query import BadRequest, read_wish
+from touchstone.ops.web.query import BadRequest, check_names, read_wish
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.streams import CLOSE_TOKEN, HELLO_S, EventStream, counted, run_socket
 
@@ -204,6 +204,10 @@ class Api:
 
     async def ticket(self, request: Request) -> Response:
         """POST /v1/ticket."""
+        try:
+            check_names(request.query_params, frozenset())
+        except BadRequest as error:
+            return refused(str(error), 400)
         ticket = self._access.ticket(request.headers.get("authorization"))
         if ticket is None:
             return self._unknown_client()

@@ -15,7 +15,7 @@ from touchstone.ops.web import results
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.openapi import openapi
 from touchstone.ops.web.overview import suite_summaries
-from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX, BadRequest, number, read_filter
+from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX, BadRequest, check_names, number, read_filter
 from touchstone.ops.web.rising import rising
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.suite_documents import suite_document, suite_or_placeholder
@@ -45,13 +45,13 @@ class Documents:
         self.handlers: Mapping[str, Handler] = {
             "/v1/summary": self._summary,
             "/v1/results": self._results,
-            "/v1/results/{id}": self._result,
+            "/v1/results/{id}": without_parameters(self._result),
             "/v1/batches": self._batches,
-            "/v1/batches/{id}": self._batch,
-            "/v1/suites": self._suites,
+            "/v1/batches/{id}": without_parameters(self._batch),
+            "/v1/suites": without_parameters(self._suites),
             METRICS: self._metrics,
-            "/openapi.json": self._openapi,
-            "/asyncapi.json": self._asyncapi,
+            "/openapi.json": without_parameters(self._openapi),
+            "/asyncapi.json": without_parameters(self._asyncapi),
         }
 
     async def _summary(self, request: Request, grant: Grant) -> Response:
@@ -158,6 +158,16 @@ class Documents:
         settings = Settings(topics=self._service.settings.topics, worker=self._service.settings.worker)
         suites = [suite for name, suite in self._service.suites.items() if grant.sees(name)]
         return Json(await asyncio.to_thread(contracts.asyncapi, settings, suites))
+
+
+def without_parameters(handler: Handler) -> Handler:
+    """The handler of an address that has no parameters: it refuses them, instead of ignoring them."""
+
+    async def checked(request: Request, grant: Grant) -> Response:
+        check_names(request.query_params, frozenset())
+        return await handler(request, grant)
+
+    return checked
 
 
 def _id(request: Request) -> str:

@@ -47,11 +47,13 @@ ADDRESSES = (
     Address("/v1/batches", "The batches with the latest reports.", response_models.Batches, (*FILTERS, LIMIT)),
     Address("/v1/batches/{id}", "The reports of one batch.", response_models.OneBatch, refusals=(404,)),
     Address("/v1/suites", "Descriptions of the suites.", response_models.Suites),
-    Address("/metrics", "Metrics of this service.", "text/plain"),
+    Address("/metrics", "Metrics of this service; parameters are not looked at.", "text/plain"),
     Address("/openapi.json", "This document.", "application/json"),
     Address("/asyncapi.json", "The events on Kafka as AsyncAPI.", "application/json", refusals=(404,)),
-    Address("/healthz", "Responds while the process runs.", "text/plain", needs_token=False),
-    Address("/readyz", "Responds while events arrive; 503 with the reason if not.", "text/plain", needs_token=False, refusals=(503,)),
+    Address("/healthz", "Responds while the process runs; parameters are not looked at.", "text/plain", needs_token=False),
+    Address(
+        "/readyz", "Responds while events arrive; else 503 with the reason. Parameters are not looked at.", "text/plain", needs_token=False, refusals=(503,)
+    ),
     *OF_API,
     *(Address(path, "The page; its script shows the view of the address.", "text/html", needs_token=False) for path in PAGES),
 )

@@ -1,6 +1,6 @@
 """Reads the query parameters of requests, within bounds. A mistake is reported in one line that names the parameter."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, get_args
 
 from starlette.datastructures import QueryParams
@@ -24,11 +24,19 @@ class BadRequest(Exception):
     """A parameter that cannot be read. The message is one line for people."""
 
 
+def check_names(query: QueryParams, names: Collection[str], *, repeated: Collection[str] = ()) -> None:
+    """Raise `BadRequest` for parameters that an address does not have, and for a second value of those that have one, instead of ignoring them."""
+    for name in query:
+        if name not in names:
+            there_are = f"there are {', '.join(sorted(names))}" if names else "there are none"
+            raise BadRequest(f"no parameter {name[:40]!r} here; {there_are}")
+        if name not in repeated and len(query.getlist(name)) > 1:
+            raise BadRequest(f"{name}: give it once")
+
+
 def read_filter(query: QueryParams, grant: Grant, *, further: frozenset[str]) -> Filter:
     """The filter of a request. `further`: other parameters that it may have. Raises `BadRequest` for unknown ones, instead of ignoring them."""
-    for name in query:
-        if name not in FILTERS and name not in further:
-            raise BadRequest(f"no parameter {name[:40]!r} here; there are {', '.join(sorted(further | FILTERS.keys()))}")
+    check_names(query, further | FILTERS.keys(), repeated=FILTERS.keys())
     chosen: dict[str, Any] = {field: _names(query, name) for name, field in FILTERS.items()}
     labels = {name: _LABELS.get(name.lower()) for name in chosen["labels"]}
     if None in labels.values():

@@ -21,7 +21,7 @@ FILTER = (
     Parameter("since", "scored at or after this moment (ISO 8601)"),
     Parameter("until", "scored before this moment (ISO 8601)"),
     Parameter("q", "part of an event id, a case id or a code"),
-    Parameter("sort", "the order", values=SORTS),
+    Parameter("sort", "the order of the list; counts and runs, which have their own, take it so that the filter of a list can be sent as it is", values=SORTS),
 )
 CURSOR = Parameter("cursor", "`next` of the page before")
 LIMIT = Parameter("limit", "at most so many", 1, PAGE_MAX)
@@ -31,9 +31,8 @@ DRY_RUN = Parameter("dry_run", "no: remove; else only list the places", values=(
 COMPARED = (
     Parameter("a", "the run before, as /api/runs names it"),
     Parameter("b", "the run now"),
-    Parameter("suite", "ignored: runs name their suite"),
-    Parameter("from", "list only cases that had this label …"),
-    Parameter("to", "… and have this one now"),
+    Parameter("from", "list only cases that had this label …", values=LABELS),
+    Parameter("to", "… and have this one now", values=LABELS),
 )
 #: Every address needs the store, and a scope.
 AWAY = (403, 503)
@@ -42,7 +41,7 @@ BODY = (413, 415, 422)
 ADDRESSES = (
     Address("/api/cases", "Results of the whole history, in pages.", models.Cases, (*FILTER, LIMIT, CURSOR), refusals=AWAY),
     Address("/api/facets", "Counts of results by a property.", models.Facets, (*FILTER, BY), refusals=AWAY),
-    Address("/api/cases/{id}", "A case by the id of its event, its trace or a result.", models.OneCase, (RESULT,), refusals=(*AWAY, 404)),
+    Address("/api/cases/{id}", "A case by the id of its event, its trace or a result.", models.OneCase, refusals=(*AWAY, 404)),
     Address(
         "/api/cases/{id}", "Annotate a case, or set its feedback.", models.OneCase, method="patch", body=bodies.PatchBody,
         refusals=(*AWAY, *BODY, 404, 412, 428), headers=("If-Match",),

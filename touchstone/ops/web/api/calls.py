@@ -18,8 +18,9 @@ from starlette.types import Scope
 
 from touchstone.ops.store.archive.encryption import Undecipherable
 from touchstone.ops.store.archive.objects import ArchiveAway
+from touchstone.ops.store.case_filter import NAMES
 from touchstone.ops.web.access import Grant
-from touchstone.ops.web.query import BadRequest
+from touchstone.ops.web.query import BadRequest, check_names
 from touchstone.ops.web.service import Handler, refused
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.json_keys import has_key_twice
@@ -34,6 +35,7 @@ THREADS, WAITING_MAX = 4, 64
 RETRY_AFTER_S = 5
 #: Levels of a body. The Python of this process could not write deeper ones, and nobody could read them.
 DEPTH_MAX = 200
+FILTER_NAMES = frozenset(NAMES)
 #: Bytes of a body, unless an address says otherwise.
 BODY_BYTES_MAX = 262_144
 
@@ -65,16 +67,13 @@ Answer = Callable[[Call], Response]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address and method. `scope`: what a token must allow. `parameters`: of its query; None: the handler checks them.
-
-    `body_bytes_max`: of a request's body.
-    """
+    """One address and method. `scope`: what a token must allow. `parameters`: of its query. `body_bytes_max`: of a request's body."""
 
     method: Method
     path: str
     answer: Answer
     scope: str = "results"
-    parameters: frozenset[str] | None = frozenset()
+    parameters: frozenset[str] = frozenset()
     body_bytes_max: int = BODY_BYTES_MAX
 
     @property
@@ -118,11 +117,8 @@ class Desk:
     async def _answered(self, endpoint: Endpoint, request: Request, grant: Grant) -> Response:
         if not grant.may(endpoint.scope):
             raise missing_scope(endpoint.scope)
-        if endpoint.parameters is not None:
-            for name in request.query_params:
-                if name not in endpoint.parameters:
-                    there_are = f"there are {', '.join(sorted(endpoint.parameters))}" if endpoint.parameters else "there are none"
-                    raise BadRequest(f"no parameter {name[:40]!r} here; {there_are}")
+        # The parser of a filter knows which of its parameters may be repeated.
+        check_names(request.query_params, endpoint.parameters, repeated=FILTER_NAMES)
         identifier = str(request.path_params.get("id", ""))
         if len(identifier) > NAME_CHARS_MAX or "\0" in identifier:
             raise BadRequest(f"an id has at most {NAME_CHARS_MAX} characters, and no null character")

@@ -16,8 +16,10 @@ from touchstone.ops.store.cases import Conflict
 from touchstone.ops.web.api.bodies import PatchBody, read_body
 from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
 from touchstone.ops.web.api.cases import case_name, moment
+from touchstone.ops.web.api.preconditions import check_seen, conflict, etag_of
 from touchstone.ops.web.api.reading import case_of, reading_of, without_text
 from touchstone.ops.web.api.sources import Sources
+from touchstone.ops.web.api.spans import spans_of
 from touchstone.ops.web.results import replay
 from touchstone.ops.web.service import Json
 from touchstone.schemas.result import ScoreResult
@@ -35,7 +37,7 @@ class OneCase:
         self.endpoints = (
             Endpoint("GET", "/api/cases/{id}/reading", self._reading, parameters=frozenset({"result"})),
             Endpoint("GET", "/api/cases/{id}/document", self._document, scope="text"),
-            Endpoint("GET", "/api/cases/{id}", self._case, parameters=frozenset({"result"})),
+            Endpoint("GET", "/api/cases/{id}", self._case),
             Endpoint("PATCH", "/api/cases/{id}", self.patch, scope="annotate"),
         )
 
@@ -57,6 +59,7 @@ class OneCase:
         kept = found.kept
         case_id = first.get("case_id") or (kept.case_id if kept is not None else None) or None
         suite = self._sources.suites.get(str(first.get("suite")))
+        spans, spans_total = self._spans(found, has_text=has_text)
         return {
             "event_id": found.event_id,
             "case_id": case_id,
@@ -71,9 +74,19 @@ class OneCase:
             "annotations": [annotation(one, has_text=has_text) for one in current(found.annotations)],
             "feedback": thumb(found.feedback),
             "others": list(found.others),
-            "spans": [],
+            "spans": spans,
+            "spans_total": spans_total,
             "etag": etag(found),
         }
+
+    def _spans(self, found: CaseHistory, *, has_text: bool) -> tuple[list[dict[str, Any]] | None, int | None]:
+        """The steps of the generation, and how many there are; None for both if the event cannot be read, so that nobody takes it for an event without any."""
+        try:
+            _, document = self._text_of(found)
+            return (None, None) if document is None else spans_of(orjson.loads(document), has_text=has_text)
+        except (ArchiveAway, Undecipherable, ConfigError, orjson.JSONDecodeError) as error:
+            log.warning("archive_not_read", event_id=found.event_id, code=type(error).__name__)
+            return None, None
 
     def _result(self, row: ResultRow, document: dict[str, Any], *, has_text: bool) -> dict[str, Any]:
         return {
@@ -153,36 +166,18 @@ class OneCase:
             raise Refusal("annotations.traceId: is not the id in the address", 422)
         index = self._sources.get().index
         now = datetime.now(UTC)
+        check_seen(call.headers, found.revision, is_needed=bool(body.annotations))
         if body.annotations:
-            expected = _expected(call, found)
             known = {(one.reviewer, one.review_pass): dict(one.body) for one in current(found.annotations)}
             entries = [(one.reviewer, one.review_pass, one.content() | {"annotatedAt": moment(one.at or now)}) for one in body.annotations]
             added = [entry for entry in entries if not _is_same(entry[2], known.get(entry[:2]))]
             try:
-                index.annotate_all(found.event_id, added, now, expected=expected, trace_id=trace_id_of(found))
-            except Conflict as conflict:
-                raise _conflict(conflict.revision) from None
+                index.annotate_all(found.event_id, added, now, expected=found.revision, trace_id=trace_id_of(found))
+            except Conflict as error:
+                raise conflict(error.revision) from None
         if body.feedback is not None:
             index.rate(trace_id_of(found) or found.event_id, body.feedback.rating, body.feedback.timestamp or now)
         return self._case(call)
-
-
-def _expected(call: Call, found: CaseHistory) -> int | None:
-    """The revision that the client has seen. Raises `Refusal`: without `If-Match`, or if it is not the present one."""
-    given = call.headers.get("if-match")
-    if given is None:
-        raise Refusal("annotating needs If-Match with the ETag of the case, so that two reviewers do not overwrite each other", 428)
-    if given.strip() == "*":
-        return None
-    tags = {tag.strip().removeprefix("W/") for tag in given.split(",")}
-    if etag(found) not in tags:
-        raise _conflict(found.revision)
-    return found.revision
-
-
-def _conflict(revision: int) -> Refusal:
-    text = f'somebody else has annotated this case meanwhile (it has ETag "{revision}" now); read it again, then send yours'
-    return Refusal(text, 412, {"ETag": f'"{revision}"'})
 
 
 def _is_same(entry: Mapping[str, Any], known: Mapping[str, Any] | None) -> bool:
@@ -199,7 +194,7 @@ def _restored(row: ResultRow) -> ScoreResult:
 
 def etag(found: CaseHistory) -> str:
     """The revision of the annotations as an entity tag."""
-    return f'"{found.revision}"'
+    return etag_of(found.revision)
 
 
 def trace_id_of(found: CaseHistory) -> str:

@@ -7,18 +7,17 @@ from typing import Any
 
 from starlette.responses import Response
 
-from touchstone.ops.store.case_filter import NAMES, CaseFilter, FilterError
+from touchstone.ops.store.case_filter import CaseFilter, FilterError
 from touchstone.ops.store.case_rows import ListedCase
 from touchstone.ops.store.history import PAGE_MAX
 from touchstone.ops.web.api.bodies import ViewBody, read_body
-from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
+from touchstone.ops.web.api.calls import FILTER_NAMES, Call, Endpoint, Refusal
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.query import BadRequest, number
 from touchstone.ops.web.service import Json, refused
 from touchstone.scorers.suite import Suite
 
 LIMIT = 50
-FILTER_NAMES = frozenset(NAMES)
 
 
 class CaseLists:

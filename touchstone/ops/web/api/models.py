@@ -97,10 +97,18 @@ class CaseResult(Answer):
 
 
 class Span(Answer):
-    """A step of the generation."""
+    """A step of the generation, as the producer tells it. What it does not tell, or not readably, is null.
 
-    name: str
-    duration_ms: float
+    `name`: null without the right to text, unless the specification names the step; likewise `model`. `status`: ok or error.
+    """
+
+    name: str | None
+    started_at: str | None
+    duration_ms: float | None
+    status: Literal["ok", "error"] | None
+    model: str | None
+    input_tokens: int | None
+    output_tokens: int | None
 
 
 class Annotation(Answer):
@@ -143,7 +151,8 @@ class OneCase(Answer):
     annotations: list[Annotation]
     feedback: Feedback | None
     others: list[str] = Field(description="further events with the same trace id")
-    spans: list[Span]
+    spans: list[Span] | None = Field(description="the first steps of its generation, and those of its timing; null if the event is not kept or cannot be read")
+    spans_total: int | None
     etag: str
 
 

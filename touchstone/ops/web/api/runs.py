@@ -4,11 +4,11 @@ from typing import Any
 
 from starlette.responses import Response
 
-from touchstone.ops.store.case_filter import FilterError
+from touchstone.ops.store.case_filter import LABELS, FilterError
 from touchstone.ops.store.case_rows import Run
 from touchstone.ops.store.runs import CHANGED_MAX, RUNS_MAX
-from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
-from touchstone.ops.web.api.cases import FILTER_NAMES, LIMIT, case_name, moment, read_filter
+from touchstone.ops.web.api.calls import FILTER_NAMES, Call, Endpoint, Refusal
+from touchstone.ops.web.api.cases import LIMIT, case_name, moment, read_filter
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.query import BadRequest, number
 from touchstone.ops.web.service import Json
@@ -21,7 +21,7 @@ class Runs:
         self._sources = sources
         self.endpoints = (
             Endpoint("GET", "/api/runs", self._runs, parameters=FILTER_NAMES | {"limit"}),
-            Endpoint("GET", "/api/compare", self._compare, parameters=frozenset({"a", "b", "suite", "from", "to", "limit", "cursor"})),
+            Endpoint("GET", "/api/compare", self._compare, parameters=frozenset({"a", "b", "from", "to", "limit", "cursor"})),
         )
 
     def _runs(self, call: Call) -> Response:
@@ -37,6 +37,8 @@ class Runs:
             raise BadRequest("a, b: name two runs, as /api/runs does")
         if bool(label_before) != bool(label):
             raise BadRequest("from, to: give both labels of a change, or neither")
+        if label and (not {label_before, label} <= set(LABELS) or label_before == label):
+            raise BadRequest(f"from, to: must be two different ones of {', '.join(LABELS)}")
         changed = (label_before, label) if label else None
         history, scope = self._sources.get().history, call.grant.scope
         try:

@@ -9,6 +9,7 @@ from touchstone.ops.web.api.bodies import SearchBody, read_body
 from touchstone.ops.web.api.calls import RETRY_AFTER_S, Call, Endpoint, Refusal
 from touchstone.ops.web.api.cases import listed, parsed_filter
 from touchstone.ops.web.api.sources import Sources
+from touchstone.ops.web.query import BadRequest
 from touchstone.ops.web.service import Json
 
 #: Searches at a time; they read many objects, and lists should not wait for them.
@@ -31,6 +32,8 @@ class Search:
     def _search(self, call: Call) -> Response:
         body = read_body(SearchBody, call.body)
         chosen = parsed_filter(((name, one) for name, given in body.filter.items() for one in ([given] if isinstance(given, str) else given)), call)
+        if chosen.kept == "no":
+            raise Refusal("filter.kept: no case without its text can be searched; leave it out", 422)
         archive = self._sources.archive()
         if not self._free.acquire(blocking=False):
             raise Refusal("other searches run now; try again in a moment", 503, {"Retry-After": str(RETRY_AFTER_S)})
@@ -46,7 +49,10 @@ class Search:
     def _forget(self, call: Call) -> Response:
         if call.grant.scope is not None:
             raise Refusal("removing a case needs a token for all suites, because every suite's results of it lose their texts", 403)
-        is_dry = call.query.get("dry_run", "yes") != "no"
+        wanted = call.query.get("dry_run", "yes")
+        if wanted not in {"yes", "no"}:
+            raise BadRequest("dry_run: must be yes or no")
+        is_dry = wanted == "yes"
         if self._sources.get().history.case(call.id) is None:
             raise Refusal("no such case in the history", 404)
         places = self._sources.archive().forget(call.id, dry_run=is_dry)
