@@ -1,48 +1,53 @@
-"""The archive on a server that speaks S3: objects are created once, whoever writes at the same time, and keys can be replaced."""
+"""The archive on servers that speak S3: objects are created once, whoever writes at the same time and whatever is killed, and keys can be replaced."""
 
 import base64
 import os
+import random
+import subprocess
+import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
-from moto.server import ThreadedMotoServer
 from obstore.store import S3Store
 
+from tests.s3_servers import KINDS, S3Server
 from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
 from touchstone.ops.store.archive.objects import ArchiveAway, Objects
+from touchstone.scorers.base import ConfigError
 
 WRITERS = 50
+#: Large enough that a server which refuses it answers before it has read it.
+LARGE = 20_000_000
+KILLS = 5
+#: Writes large objects until it is killed: each is full of one letter. Arguments: URL, and what the names begin with.
+WRITER = """
+import itertools, sys
+from touchstone.ops.store.archive.objects import Objects
+objects = Objects.open(sys.argv[1])
+print("started", flush=True)
+for number in itertools.count():
+    objects.put(f"cases/k/{sys.argv[2]}-{number}.json", b"abcdefghij"[number % 10 : number % 10 + 1] * 3_000_000)
+"""
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[ThreadedMotoServer]:
-    started = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    started.start()
-    yield started
-    started.stop()
+@pytest.fixture(scope="module", params=KINDS)
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with S3Server(request.param, tmp_path_factory.mktemp(request.param)) as started:
+        yield started
 
 
 @pytest.fixture
-def bucket(server: ThreadedMotoServer, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> str:
+def bucket(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of an empty bucket; where it is and how it is opened is in the environment, as in production."""
-    import boto3
-
-    host, port = server.get_host_and_port()
-    given = {
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
-        "AWS_ALLOW_HTTP": "true",
-    }
-    for name, value in given.items():
+    for name, value in server.environment.items():
         monkeypatch.setenv(name, value)
-    name = f"b{abs(hash(request.node.name))}"
-    boto3.client("s3", endpoint_url=given["AWS_ENDPOINT_URL"], region_name="us-east-1").create_bucket(Bucket=name)
-    return f"s3://{name}/cases"
+    return f"s3://{server.bucket()}/cases"
 
 
 def test_of_fifty_writers_one_creates_the_object_and_its_content_stays(bucket: str) -> None:
@@ -53,6 +58,126 @@ def test_of_fifty_writers_one_creates_the_object_and_its_content_stays(bucket: s
     assert outcomes["same"] == WRITERS // 2 - 1
     assert outcomes["other"] == WRITERS // 2
     assert [entry.path for entry in objects.list("traces")] == ["traces/trace-t.json"]
+
+
+def test_a_large_object_that_is_there_is_known_though_the_server_refuses_it_unread(bucket: str) -> None:
+    objects = Objects.open(bucket)
+    assert objects.put("cases/large.json", b"x" * LARGE) == "created"
+    assert {objects.put("cases/large.json", b"x" * LARGE) for _ in range(5)} == {"same"}
+    assert objects.put("cases/large.json", b"y" * LARGE) == "other"
+
+
+def test_objects_are_listed_in_pages_and_from_a_place_on(bucket: str) -> None:
+    objects = Objects.open(bucket)
+    names = [f"results/{number:04}/a%2Fb.json" for number in range(1_200)]
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda name: objects.put(name, b"{}"), names))
+    assert sorted(entry.path for entry in objects.list("results")) == names
+    assert [entry.path for entry in objects.list("results", after=names[-3])] == names[-2:]
+
+
+def test_after_a_kill_in_mid_write_an_object_is_whole_or_not_there(bucket: str) -> None:
+    check_kills(bucket)
+
+
+def test_after_a_kill_in_mid_write_a_file_is_whole_or_not_there_and_nothing_stays_beside_it(tmp_path: Path) -> None:
+    check_kills(f"file://{tmp_path}")
+    assert [one.name for one in tmp_path.rglob("*#*")] == []
+
+
+def check_kills(url: str) -> None:
+    """Kill writers in the middle; every object is whole then, and the next run keeps all that the last one began."""
+    draw = random.Random(1)
+    objects = Objects.open(url)
+    for run in range(KILLS):
+        writer = subprocess.Popen([sys.executable, "-c", WRITER, url, str(run)], stdout=subprocess.PIPE)
+        assert writer.stdout is not None
+        writer.stdout.readline()
+        time.sleep(draw.uniform(0.01, 0.15))  # a random moment, not a wait for anything
+        writer.kill()
+        writer.communicate()
+        kept = {entry.path: entry.size for entry in objects.list()}
+        assert set(kept.values()) <= {3_000_000}
+        for number in range(sum(path.startswith(f"cases/k/{run}-") for path in kept) + 1):
+            whole = b"abcdefghij"[number % 10 : number % 10 + 1] * 3_000_000
+            path = f"cases/k/{run}-{number}.json"
+            # What a server has wholly received, it may still write after the kill.
+            assert objects.put(path, whole) in ({"same"} if path in kept else {"created", "same"})
+
+
+def test_a_server_that_is_killed_and_comes_back_has_what_it_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with S3Server("versitygw", tmp_path) as server:
+        for name, value in server.environment.items():
+            monkeypatch.setenv(name, value)
+        objects = Objects.open(f"s3://{server.bucket()}/cases")
+        acknowledged: list[str] = []
+
+        def put(number: int) -> str:
+            """As the archiver does: again, until it has succeeded."""
+            deadline = time.monotonic() + 120
+            while time.monotonic() < deadline:
+                try:
+                    outcome = objects.put(f"cases/{number}.json", b"%d" % (number % 10) * 2_000_000)
+                except ArchiveAway:
+                    continue
+                acknowledged.append(f"cases/{number}.json")
+                return outcome
+            raise TimeoutError
+
+        with ThreadPoolExecutor(4) as pool:
+            outcomes = [pool.submit(put, number) for number in range(60)]
+            while len(acknowledged) < 10 and not any(one.done() and one.exception() for one in outcomes):
+                time.sleep(0.01)
+            server.kill()
+            before = list(acknowledged)
+            server.start()
+        assert {one.result() for one in outcomes} <= {"created", "same"}
+        assert 10 <= len(before) < 60
+        assert {entry.path: entry.size for entry in objects.list()} == dict.fromkeys(acknowledged, 2_000_000)
+
+
+class Forgetful(BaseHTTPRequestHandler):
+    """S3 as far as it takes everything, whatever the conditions."""
+
+    def _answer(self, body: bytes = b"", length: int | None = None) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200)
+        headers = {"ETag": '"1"', "Content-Length": str(len(body) if length is None else length), "Last-Modified": "Mon, 23 Nov 2026 10:00:00 GMT"}
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_PUT(self) -> None:
+        self._answer()
+
+    def do_POST(self) -> None:
+        """Many deletes in one."""
+        self._answer(b"<DeleteResult><Deleted><Key>probes/x</Key></Deleted></DeleteResult>")
+
+    def do_HEAD(self) -> None:
+        self._answer(length=1)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_a_server_that_ignores_conditions_is_refused_at_the_start() -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Forgetful)
+    Thread(target=server.serve_forever, daemon=True).start()
+    store = S3Store("b", endpoint=f"http://127.0.0.1:{server.server_port}", allow_http=True, access_key_id="x", secret_access_key="x", region="us-east-1")
+    try:
+        with pytest.raises(ConfigError, match="replaces an object that is there already"):
+            Objects(store).check_writable()
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def test_one_that_keeps_them_is_taken_and_holds_nothing_of_the_question(bucket: str) -> None:
+    objects = Objects.open(bucket)
+    objects.check_writable()
+    assert list(objects.list()) == []
 
 
 def test_a_replaced_key_reads_what_the_old_one_wrote_and_a_lost_one_does_not(bucket: str, tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """The archive over files: what is kept, forgotten, removed, found and indexed anew."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -220,3 +222,39 @@ def test_a_policy_that_cannot_be_read_is_refused(entries: tuple[str, ...]) -> No
 def test_no_word_of_a_case_is_in_a_path_or_a_row(archive: Archive) -> None:
     archive.keep("e-1", "trace", "t-1", trace("t-1", CANARY, name=CANARY))
     assert CANARY not in "".join(paths(archive)) + repr(archive.index.row("e-1")) + repr(archive.forget("e-1"))
+
+
+def test_what_a_killed_writer_left_of_a_case_goes_with_the_next_write_and_when_it_is_forgotten(archive: Archive, tmp_path: Path) -> None:
+    folder = tmp_path / "archive" / "cases" / "safe"
+    folder.mkdir(parents=True)
+    left = [folder / f"e%2F1.json#{number}" for number in (1, 2)]
+    for one in left:
+        one.write_bytes(event("e/1")[:9])
+    assert paths(archive) == []
+    assert archive.keep("e/1", "safe", "", event("e/1"), at=NOON) == "created"
+    assert [one.name for one in folder.iterdir()] == ["e%2F1.json"]
+    left[0].write_bytes(event("e/1")[:9])
+    archive.forget("e/1", dry_run=False)
+    assert list(folder.iterdir()) == []
+
+
+def test_of_fifty_writers_of_a_large_file_one_creates_it(archive: Archive, tmp_path: Path) -> None:
+    large = [b"0" * 2_000_000, b"1" * 2_000_000]
+    with ThreadPoolExecutor(50) as pool:
+        outcomes = Counter(pool.map(lambda number: archive.objects.put("cases/safe/e.json", large[number % 2]), range(50)))
+    assert outcomes == {"created": 1, "same": 24, "other": 25}
+    assert [one.name for one in (tmp_path / "archive" / "cases" / "safe").iterdir()] == ["e.json"]
+
+
+@pytest.mark.parametrize(("kind", "case_id", "path"), [("safe", None, "cases/safe/e.json"), ("trace", "t", "traces/trace-t.json")])
+def test_forgetting_finds_the_object_of_an_archiver_that_was_killed_before_it_wrote_the_row(
+    archive: Archive, store: ResultStore, tmp_path: Path, kind: str, case_id: str | None, path: str
+) -> None:
+    store_all(store, result("e", kind=kind, case_id=case_id))
+    assert archive.put("e", kind, case_id or "", event("e") if kind == "safe" else trace("t")).row.path == path
+    half = tmp_path / "archive" / f"{path}#1"
+    half.write_bytes(b"half")
+    assert path in [place.name for place in archive.forget("e")]
+    archive.forget("e", dry_run=False)
+    assert paths(archive) == []
+    assert not half.exists()

@@ -106,6 +106,7 @@ class Keeping:
         event_id = found.event_id or found.trace_id
         there = self.index.of_trace(found.trace_id)
         self.check_not_forgotten([event_id, *(row.event_id for row in there)])
+        self.objects.check_creates_once()
         path = trace_path(found.trace_id)
         outcome = self.objects.put(path, document)
         if outcome == "other":

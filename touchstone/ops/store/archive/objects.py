@@ -1,14 +1,17 @@
 """Immutable objects over obstore: created once, optionally encrypted, listed in pages."""
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
+from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
-from obstore.store import from_url
+from obstore.store import LocalStore, from_url
 
 from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
 from touchstone.scorers.base import ConfigError
@@ -19,6 +22,8 @@ __all__ = ["ArchiveAway", "Entry", "Missing", "Objects", "Put", "TooLarge"]
 SCHEMES = ("file", "s3", "gs", "az", "memory")
 #: Objects listed at a time.
 PAGE = 1_000
+#: Below this folder objects are written and deleted, to see whether the store takes writes. It is no folder of cases.
+_PROBES = "probes"
 Put = Literal["created", "same", "other"]
 
 
@@ -45,6 +50,8 @@ class Objects:
     def __init__(self, store: Any, cipher: Cipher | None = None) -> None:
         self._store = store
         self._cipher = cipher
+        self._folder = Path(store.prefix) if isinstance(store, LocalStore) and store.prefix else None
+        self._creates_once = False
 
     @classmethod
     def open(cls, url: str, cipher: Cipher | None = None) -> "Objects":
@@ -64,10 +71,44 @@ class Objects:
         try:
             obstore.put(self._store, path, stored, mode="create")
         except AlreadyExistsError:
-            return "same" if self.get(path) == data else "other"
+            is_new = False
         except (BaseError, OSError) as error:
-            raise ArchiveAway(type(error).__name__) from None
-        return "created"
+            # A server that refuses before it has read a large body closes the connection, and its refusal is often lost.
+            if not self.exists(path):
+                raise ArchiveAway(type(error).__name__) from None
+            is_new = False
+        else:
+            is_new = True
+        self._clear_staged(path)
+        return "created" if is_new else "same" if self.get(path) == data else "other"
+
+    def check_writable(self) -> None:
+        """Write an object, try to write another in its place, and delete it. Raises `ArchiveAway`, and `ConfigError` where the second replaces the first."""
+        path = f"{_PROBES}/{uuid.uuid4()}"
+        self.put(path, b"first")
+        second = self.put(path, b"second")
+        self.delete(path)
+        if second == "created":
+            raise ConfigError(
+                "archive.url: this store of objects replaces an object that is there already, so cases would not be safe in it; "
+                "use one with conditional writes (If-None-Match: *)"
+            )
+        self._creates_once = True
+
+    def check_creates_once(self) -> None:
+        """The same, once for a process."""
+        if not self._creates_once:
+            self.check_writable()
+
+    def _clear_staged(self, path: str) -> None:
+        """Delete the files that killed writers have left: they write to `NAME#1`, or the next free number, and link it to `NAME` when it is whole."""
+        if self._folder is None:
+            return
+        for number in count(1):
+            try:
+                (self._folder / f"{path}#{number}").unlink()
+            except OSError:  # there is none, or it is not ours to delete: it is in no list
+                return
 
     def get(self, path: str, bytes_max: int | None = None) -> bytes:
         """An object's content. Raises `Missing`, `TooLarge`, `Undecipherable`, `ArchiveAway`."""
@@ -97,7 +138,8 @@ class Objects:
         return True
 
     def delete(self, path: str) -> bool:
-        """Remove an object; False if there was none."""
+        """Remove an object, and what killed writers have left of it; False if there was none."""
+        self._clear_staged(path)
         try:
             obstore.head(self._store, path)
             obstore.delete(self._store, path)

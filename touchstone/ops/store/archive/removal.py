@@ -3,9 +3,14 @@
 from datetime import datetime
 from typing import Final
 
+from sqlalchemy import select
+
+from touchstone.ops.store.archive.documents import TRACE
 from touchstone.ops.store.archive.keeping import Keeping, Place
-from touchstone.ops.store.archive.names import encoded, trace_path
+from touchstone.ops.store.archive.names import case_path, encoded, trace_path
 from touchstone.ops.store.case_rows import CaseRow
+from touchstone.ops.store.engine import reading
+from touchstone.ops.store.schema import results
 
 _AT_A_TIME: Final = 500
 _COUNTED_MAX: Final = 1_000_000
@@ -36,8 +41,7 @@ def _events(archive: Keeping, identifier: str) -> dict[str, CaseRow | None]:
 def _remove_objects(archive: Keeping, identifier: str, *, dry_run: bool) -> list[Place]:
     paths: dict[str, None] = {}
     for event_id, row in _events(archive, identifier).items():
-        if row is not None and row.path:
-            paths[row.path] = None
+        paths |= dict.fromkeys([row.path] if row is not None and row.path else _without_row(archive, event_id, dry_run=dry_run))
         paths |= dict.fromkeys(entry.path for entry in archive.objects.list(f"results/{encoded(event_id)}"))
     for trace_id in {identifier} | {row.trace_id for row in _events(archive, identifier).values() if row is not None and row.trace_id}:
         stem = trace_path(trace_id).removesuffix(".json")
@@ -45,6 +49,19 @@ def _remove_objects(archive: Keeping, identifier: str, *, dry_run: bool) -> list
             paths[f"{stem}.json"] = None
     removed = (path for path in paths if dry_run or archive.objects.delete(path))
     return [Place("object", path, not dry_run) for path in removed]
+
+
+def _without_row(archive: Keeping, event_id: str, *, dry_run: bool) -> list[str]:
+    """Objects of an event that an archiver wrote before it was killed: it writes the row after them."""
+    query = select(results.c.kind, results.c.case_id).where(results.c.event_id == event_id).distinct()
+    with reading(archive.index.engine) as connection:
+        scored = connection.execute(query).tuples().all()
+    paths = [case_path(kind, event_id) for kind, _ in scored if kind != TRACE]
+    traces = [case_id for kind, case_id in scored if kind == TRACE and case_id]
+    paths += [trace_path(trace_id, another=event_id) for trace_id in traces]
+    # Where another event of the trace has a row, the object is that event's.
+    paths += [trace_path(trace_id) for trace_id in traces if not archive.index.of_trace(trace_id)]
+    return [path for path in paths if not dry_run or archive.objects.exists(path)]
 
 
 def _remove_rows(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) -> list[Place]:

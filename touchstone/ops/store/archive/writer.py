@@ -1,6 +1,5 @@
 """Writes what the archiver brings: cases and results as objects, several at a time, and then their rows."""
 
-import uuid
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -25,8 +24,6 @@ _STATES: Final[Mapping[Outcome, CaseState]] = {
     "too_large": "too_large",
     "unreadable": "unreadable",
 }
-#: Below this folder an object is written and deleted, to see whether the store takes writes. It is no folder of cases.
-_PROBES: Final = "probes"
 
 
 class ArchiveWriter:
@@ -109,8 +106,6 @@ class ArchiveWriter:
         return gone, self._archive.not_kept(one.event_id, kind, case_id, _STATES[gone], first.scored_at, one.place)
 
     def check_writable(self) -> None:
-        """Write an object and delete it, and read the index; writing a row is what every batch does."""
-        path = f"{_PROBES}/{uuid.uuid4()}"
-        self._archive.objects.put(path, b"{}")
-        self._archive.objects.delete(path)
-        self._archive.index.row(path)
+        """See whether objects can be created, once each, and read the index; writing a row is what every batch does."""
+        self._archive.objects.check_writable()
+        self._archive.index.row("probe")
