@@ -16,9 +16,9 @@ from touchstone.ops.store.results import ResultStore
 def filled(store: ResultStore) -> ResultStore:
     add(
         store,
-        scored("e1", 0, label="Pass", batch="b1"),
+        scored("e1", 0, label="Pass", batch="b1", score=0.2),
         scored("e2", 1, label="Fail", batch="b1", codes=("missing_signal", "hallucination"), model="writer-a"),
-        scored("e3", 2, label="unscored", batch="b2", failures=("judge_away",)),
+        scored("e3", 2, label="unscored", batch="b2", score=0.5, failures=("judge_away",)),
         scored("t-4", 3, label="Fail", suite="clinical", kind="trace", case="trace-4", batch=None, codes=("hallucination",), severity="critical"),
     )
     index = CaseIndex(store.engine)
@@ -58,6 +58,9 @@ def ids(store: ResultStore, **wanted: object) -> list[str]:
         ({"feedback": "up"}, ["e1"]),
         ({"feedback": "none"}, ["e3", "e2"]),
         ({"since": AT + timedelta(seconds=1), "until": AT + timedelta(seconds=3)}, ["e3", "e2"]),
+        ({"value": ("CR>=0.5", "CR<0.8")}, ["e3"]),
+        ({"value": ("CR", "CR<=0.2")}, ["e1"]),
+        ({"value": ("no such value",)}, []),
         ({"version": "0.1", "digest": "d1", "label": ("Pass",)}, ["e1"]),
         ({"version": "0.2"}, []),
         ({"q": "E2"}, ["e2"]),
@@ -160,7 +163,17 @@ def test_a_filter_is_the_same_after_its_address() -> None:
 
 @pytest.mark.parametrize(
     "query",
-    [[("label", "Nope")], [("colour", "red")], [("since", "yesterday")], [("q", "a"), ("q", "b")], [("q", "a\0")], [("q", "x" * 600)], [("kept", "maybe")]],
+    [
+        [("label", "Nope")],
+        [("colour", "red")],
+        [("since", "yesterday")],
+        [("q", "a"), ("q", "b")],
+        [("q", "a\0")],
+        [("q", "x" * 600)],
+        [("kept", "maybe")],
+        [("value", "loss~0.1")],
+        [("value", "loss>=nan")],
+    ],
 )
 def test_a_filter_that_cannot_be_used_is_refused_without_its_value(query: list[tuple[str, str]]) -> None:
     with pytest.raises(FilterError) as refused:

@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 from urllib.parse import quote
 
@@ -55,6 +56,37 @@ async def test_a_summary_counts_each_result_once_as_it_was_scored_last() -> None
         assert two["labels"]["Review"] == 1
         assert answer["connection"]["state"] == "live"
         assert answer["position"] == web.hub.id
+
+
+async def test_outcomes_say_where_events_ended_without_a_result_to_those_who_may_see_the_suite() -> None:
+    lost = {("dead", "not_json"): 3, ("expired", "expired"): 4, ("skipped", "other_kind"): 2}
+    places = (("dead", "not_json", 5, 7), ("expired", "expired", 0, 3))
+    async with served(tokens=TOKENS) as web:
+        web.hub.publish([(R0, 0, Outcomes("one", int(NOW * 1000), lost, "t", 1, places))])
+        web.hub.publish([(R0, 1, Outcomes("one", int((NOW - 3600) * 1000), lost, "t", 1, places))])
+        answer = (await web.get("/v1/outcomes?minutes=15", ONE)).json()
+        assert answer["events"] == 7
+        assert [(one["outcome"], one["topic"], one["partition"], one["first"], one["last"]) for one in answer["outcomes"]] == [
+            ("expired", "t", 1, 0, 3),
+            ("dead", "t", 1, 5, 7),
+        ]
+        assert (await web.get("/v1/outcomes?minutes=120&outcome=dead&limit=1", ONE)).json()["events"] == 6
+        assert (await web.get("/v1/outcomes", TWO)).json() == {"events": 0, "outcomes": []}
+        for refused in ("outcome=lost", "label=Fail"):
+            assert (await web.get(f"/v1/outcomes?{refused}", ONE)).status_code == 400
+
+
+async def test_the_bins_of_a_value_are_counted_between_the_edges_that_are_told() -> None:
+    async with served() as web:
+        told = [0.0, 0.049, 0.05, 0.15, 0.7, 0.95, 1.0]
+        publish(web.hub, *(event(str(number), R0, number, values={"score": value}) for number, value in enumerate(told)))
+        answer = (await web.get("/v1/summary?minutes=60")).json()
+        (score,) = next(suite for suite in answer["suites"] if suite["suite"] == "one")["values"]
+        edges = score["edges"]
+        between = [sum(low <= value < high for value in told) for low, high in pairwise(edges)]
+        between[-1] += told.count(edges[-1])
+        assert score["bins"] == between
+        assert (edges[0], edges[1], edges[3], edges[14], edges[-1]) == (0.0, 0.05, 0.15, 0.7, 1.0)
 
 
 async def test_the_minutes_of_a_summary_add_up_to_its_labels() -> None:

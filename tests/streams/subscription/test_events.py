@@ -5,7 +5,7 @@ import pytest
 from tests.streams.subscription.made import P0, R0, event, read, record, report_bytes, result_bytes
 from touchstone.scorers.reporting.view import Group
 from touchstone.scorers.suite import unknown_suite
-from touchstone.streams.subscription.events import Event, Filter, Outcomes
+from touchstone.streams.subscription.events import PLACES_MAX, Event, Filter, Outcomes
 
 
 def test_a_result_is_passed_on_as_the_same_bytes() -> None:
@@ -28,6 +28,17 @@ def test_a_ledger_record_is_counted_and_not_sent() -> None:
     found = read(record(R0, 0, value, "touchstone.ledger"))
     assert isinstance(found, Outcomes)
     assert dict(found.counts) == {("dead", "not_json"): 4}
+    assert (found.topic, found.partition, found.places) == ("t", 0, (("dead", "not_json", 1, 3), ("dead", "not_json", 7, 7)))
+
+
+def test_of_a_long_ledger_record_the_latest_places_are_kept_and_every_event_is_counted() -> None:
+    ranges = [[number * 2, number * 2] for number in range(PLACES_MAX + 5)]
+    entries = [{"outcome": "skipped", "reason": "other_kind", "ranges": [[900, 999]]}, {"outcome": "dead", "reason": "not_json", "ranges": ranges}]
+    value = json.dumps({"suite": "one", "suite_version": "1", "config_digest": "d", "topic": "t", "partition": 0, "entries": entries}).encode()
+    found = read(record(R0, 0, value, "touchstone.ledger"))
+    assert isinstance(found, Outcomes)
+    assert found.counts["dead", "not_json"] == len(ranges)
+    assert [first for _, _, first, _ in found.places] == [first for first, _ in ranges[-PLACES_MAX:]]
 
 
 @pytest.mark.parametrize(

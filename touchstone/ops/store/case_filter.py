@@ -1,5 +1,7 @@
 """The filter of a list of cases: what an address says after its question mark, and back."""
 
+import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -14,10 +16,12 @@ SOURCES: Final = ("production", "eval", "other")
 #: Field → the values that it may have.
 _CHOICES: Final = {"label": LABELS, "severity": SEVERITIES, "feedback": ("up", "down", "none"), "kept": ("yes", "no"), "sort": SORTS, "source": SOURCES}
 #: Fields that may be named several times: any of the values fits.
-_SEVERAL: Final = ("suite", "label", "code", "concern", "batch", "model", "kind", "source", "severity")
+_SEVERAL: Final = ("suite", "label", "code", "concern", "batch", "model", "kind", "source", "severity", "value")
 _MOMENTS: Final = ("since", "until")
 _VALUES_MAX: Final = 50
 _CHARS_MAX: Final = 512
+#: A value that a result must have, and a bound that it must keep: `loss`, `loss>=0.2`.
+_VALUE: Final = re.compile(r'(?P<name>[^"\\<>=]+)(?:(?P<sign><=|>=|<|>)(?P<number>[^<>=]+))?')
 
 
 class FilterError(ValueError):
@@ -29,7 +33,8 @@ class CaseFilter:
     """Which results a list shows. Empty: no restriction.
 
     `q`: part of an event id, a case id or a code, whatever the case of its letters. `since` is included, `until` is not. `digest`: of the configuration.
-    `kept`: `yes` if the archive holds the event. `scope`: suites that the reader may see; it comes from the reader's token and never from an address.
+    `kept`: `yes` if the archive holds the event. `value`: names of values that a result must have, each alone or with a bound (`loss>=0.2`); all must be so.
+    `scope`: suites that the reader may see; it comes from the reader's token and never from an address.
     """
 
     suite: tuple[str, ...] = ()
@@ -41,6 +46,7 @@ class CaseFilter:
     kind: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
     severity: tuple[str, ...] = ()
+    value: tuple[str, ...] = ()
     version: str = ""
     digest: str = ""
     feedback: str = ""
@@ -64,6 +70,8 @@ class CaseFilter:
                 raise FilterError(f"{name}: give at most {_CHARS_MAX} printable characters")
             if name in _CHOICES and value not in _CHOICES[name]:
                 raise FilterError(f"{name}: must be one of {', '.join(_CHOICES[name])}")
+            if name == "value":
+                read_bound(value)
             if name in _SEVERAL:
                 given[name] = tuple(dict.fromkeys((*given.get(name, ()), value)))
                 if len(given[name]) > _VALUES_MAX:
@@ -98,6 +106,18 @@ class CaseFilter:
 
 #: Names of the query parameters.
 NAMES: Final = tuple(one.name for one in fields(CaseFilter) if one.name != "scope")
+
+
+def read_bound(text: str) -> tuple[str, str, float]:
+    """The name of a value, a sign (empty: any number will do), and the bound. Raises `FilterError`."""
+    found = _VALUE.fullmatch(text)
+    try:
+        number = float(found["number"] or 0) if found else math.nan
+    except ValueError:
+        number = math.nan
+    if found is None or not math.isfinite(number):
+        raise FilterError("value: write a name, alone or with a bound as in loss>=0.2; signs are < <= > >=")
+    return found["name"], found["sign"] or "", number
 
 
 def _moment(name: str, value: str) -> datetime:

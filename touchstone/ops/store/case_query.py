@@ -2,13 +2,16 @@
 
 import base64
 import binascii
+import operator
 from collections.abc import Sequence
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import ColumnElement, and_, exists, false, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Float, and_, exists, false, func, literal, or_, select, tuple_
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.sql.functions import FunctionElement
 
-from touchstone.ops.store.case_filter import CaseFilter, FilterError
+from touchstone.ops.store.case_filter import CaseFilter, FilterError, read_bound
 from touchstone.ops.store.rows import to_micros
 from touchstone.ops.store.schema import cases, codes, feedback, results
 
@@ -22,6 +25,7 @@ _FIELDS: Final = {
     "kind": results.c.kind,
     "severity": results.c.severity,
 }
+_SIGNS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 #: Sort → its columns. The result id makes the order complete.
 ORDERS: Final[dict[str, tuple[ColumnElement[Any], ...]]] = {
     "newest": (results.c.scored_at, results.c.result_id),
@@ -48,6 +52,7 @@ def where(wanted: CaseFilter) -> list[ColumnElement[bool]]:
         found.append(results.c.scored_at < to_micros(wanted.until))
     # A code by code, because a result has all of them: both must be there.
     found += [exists().where(codes.c.result_id == results.c.result_id, codes.c.code == code) for code in wanted.code]
+    found += [_bound(*read_bound(one)) for one in wanted.value]
     found += _of_archive(wanted)
     if wanted.q:
         found.append(_holds(wanted.q))
@@ -56,6 +61,32 @@ def where(wanted: CaseFilter) -> list[ColumnElement[bool]]:
 
 def _any_of(column: ColumnElement[Any], values: Sequence[str]) -> ColumnElement[bool]:
     return column == values[0] if len(values) == 1 else column.in_(values)
+
+
+class _Value(FunctionElement[float]):
+    """A number of a JSON object in a text column; null if it has none of this name."""
+
+    type = Float()
+    name = "value_of"
+    inherit_cache = True
+
+
+@compiles(_Value, "sqlite")
+def _value_in_sqlite(element: _Value, compiler: Any, **told: Any) -> str:
+    column, name = element.clauses
+    return str(compiler.process(func.json_extract(column, literal('$."').concat(name).concat('"')), **told))
+
+
+@compiles(_Value, "postgresql")
+def _value_in_postgresql(element: _Value, compiler: Any, **told: Any) -> str:
+    column, name = element.clauses
+    return f"CAST(CAST({compiler.process(column, **told)} AS jsonb) ->> {compiler.process(name, **told)} AS double precision)"
+
+
+def _bound(name: str, sign: str, number: float) -> ColumnElement[bool]:
+    """The condition that a result has a value, within a bound if there is a sign."""
+    value = _Value(results.c.scores, literal(name))
+    return value.is_not(None) if not sign else _SIGNS[sign](value, number)
 
 
 def _of_archive(wanted: CaseFilter) -> list[ColumnElement[bool]]:

@@ -15,7 +15,7 @@ from touchstone.ops.web import results
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.openapi import openapi
 from touchstone.ops.web.overview import suite_summaries
-from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX, BadRequest, check_names, number, read_filter
+from touchstone.ops.web.query import FILTERS, LIMIT_MAX, MINUTES_MAX, BadRequest, check_names, number, read_filter
 from touchstone.ops.web.rising import rising
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.suite_documents import suite_document, suite_or_placeholder
@@ -48,6 +48,7 @@ class Documents:
             "/v1/results/{id}": without_parameters(self._result),
             "/v1/batches": self._batches,
             "/v1/batches/{id}": without_parameters(self._batch),
+            "/v1/outcomes": self._outcomes,
             "/v1/suites": without_parameters(self._suites),
             METRICS: self._metrics,
             "/openapi.json": without_parameters(self._openapi),
@@ -131,6 +132,21 @@ class Documents:
     async def _batch(self, request: Request, grant: Grant) -> Response:
         found = results.found_batch(self._hub.window, _id(request), grant)
         return Json(found) if found is not None else _missing("batch")
+
+    async def _outcomes(self, request: Request, grant: Grant) -> Response:
+        query = request.query_params
+        chosen = read_filter(query, grant, further=frozenset({"limit", "minutes", "outcome"}))
+        limit = number(query, "limit", default=LIMIT, least=1, most=LIMIT_MAX)
+        minutes = number(query, "minutes", default=MINUTES, least=1, most=MINUTES_MAX)
+        if ignored := FILTERS.keys() & set(query) - {"suite"}:  # the ledger knows no more of an event than where it was
+            raise BadRequest(f"no parameter {min(ignored)!r} here; there are limit, minutes, outcome, suite")
+        outcome = query.get("outcome", "")
+        if outcome and outcome not in results.LOST:
+            raise BadRequest(f"outcome: give one of {', '.join(results.LOST)}")
+        since_ms = self._clock() * 1000 - minutes * MINUTE_MS
+        records = [one for one in self._hub.window.outcomes if one.at_ms >= since_ms and grant.sees(one.suite)]
+        wanted = [one for one in records if not chosen.suites or one.suite in chosen.suites]
+        return Json(await asyncio.to_thread(results.ended, wanted, outcome, limit))
 
     async def _suites(self, _: Request, grant: Grant) -> Response:
         concerns: defaultdict[str, set[str]] = defaultdict(set)

@@ -12,6 +12,7 @@ from touchstone.ops.web.addresses import Address, Parameter
 from touchstone.ops.web.api.addresses import ADDRESSES as OF_API
 from touchstone.ops.web.page import PAGES
 from touchstone.ops.web.query import LIMIT_MAX, MINUTES_MAX
+from touchstone.ops.web.results import LOST
 from touchstone.schemas.settings.house import TopicSettings
 from touchstone.streams.subscription.events import NAME_CHARS_MAX
 
@@ -46,6 +47,12 @@ ADDRESSES = (
     Address("/v1/results/{id}", "One result, the position of its event, and a command to score it again.", response_models.OneResult, refusals=(404,)),
     Address("/v1/batches", "The batches with the latest reports.", response_models.Batches, (*FILTERS, LIMIT)),
     Address("/v1/batches/{id}", "The reports of one batch.", response_models.OneBatch, refusals=(404,)),
+    Address(
+        "/v1/outcomes",
+        "Where events ended without a result, from the ledger.",
+        response_models.Outcomes,
+        (SUITE, MINUTES, LIMIT, Parameter("outcome", "only these; by default all that were not skipped", values=LOST)),
+    ),
     Address("/v1/suites", "Descriptions of the suites.", response_models.Suites),
     Address("/metrics", "Metrics of this service; parameters are not looked at.", "text/plain"),
     Address("/openapi.json", "This document.", "application/json"),

@@ -1,6 +1,7 @@
 """The state of every suite over the last minutes, computed from the window in memory."""
 
 import math
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from typing import Any, get_args
 from touchstone.ops.web.suite_documents import components, suite_or_placeholder
 from touchstone.ops.web.times import MINUTE_MS, utc
 from touchstone.schemas.result import Label
-from touchstone.scorers.reporting.report import distribution
+from touchstone.scorers.reporting.report import BINS
 from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.events import Event, Outcomes
 
@@ -110,13 +111,19 @@ def _changes(tally: _Tally) -> list[dict[str, Any]]:
 def _described(values: Sequence[float], value_max: float) -> dict[str, Any]:
     """One component's values."""
     ordered = sorted(values)
-    spread = distribution("", ordered, value_max)
+    low, high = min(0.0, ordered[0]), max(value_max, ordered[-1])
+    # Counted between the edges that are told, as someone who asks for the cases of a bin does; rounded, because people read them.
+    edges = [low, *(float(f"{low + (high / BINS - low / BINS) * place:.6g}") for place in range(1, BINS)), high]
+    bins = [0] * BINS
+    for value in ordered:
+        bins[min(BINS, bisect_right(edges, value)) - 1] += 1
     return {
         "count": len(ordered),
         "mean": math.fsum(ordered) / len(ordered),
-        "low": spread.low,
-        "high": spread.high,
-        "bins": list(spread.counts),
+        "low": low,
+        "high": high,
+        "edges": edges,
+        "bins": bins,
         "quantiles": {name: quantile(ordered, share) for name, share in QUANTILES.items()},
     }
 

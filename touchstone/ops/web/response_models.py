@@ -138,10 +138,14 @@ class Suites(Answer):
 
 
 class Value(Component):
-    """One value over the last minutes. `bins`: counts in equal bins from `low` to `high`. `quantiles`: p05 to p95."""
+    """One value over the last minutes. `bins`: counts in about equal bins between neighbours of `edges`; the last bin has its upper edge too.
+
+    `quantiles`: p05 to p95.
+    """
 
     count: int
     mean: float
+    edges: list[float]
     bins: list[int]
     quantiles: dict[str, float]
 
@@ -167,6 +171,26 @@ class WithoutResult(Answer):
     outcome: str
     reason: str
     count: int
+
+
+class Ended(Answer):
+    """Offsets in a row whose events ended without a result, from `first` to `last`. `at`: when the ledger was told."""
+
+    at: str
+    suite: str
+    outcome: str
+    reason: str
+    topic: str
+    partition: int
+    first: int
+    last: int
+
+
+class Outcomes(Answer):
+    """Where events ended without a result, the latest first; without those that were skipped. `events`: how many there are; the list may have fewer."""
+
+    events: int
+    outcomes: list[Ended]
 
 
 class Lag(Answer):
@@ -221,6 +245,7 @@ class Window(Answer):
 class Rising(Answer):
     """A code, or the label Fail, whose share grew beyond chance, in all results of a suite or in those of one concern or model.
 
+    Only results of the suite's latest version and configuration count.
     `count` of `of` results since `since`, `before` of `before_of` in the period before it; `more`: beyond what was to be expected. `minutes`: per minute.
     """
 
@@ -230,6 +255,8 @@ class Rising(Answer):
     label: str | None
     concern: str | None
     model: str | None
+    suite_version: str
+    config_digest: str
     count: int
     of: int
     before: int

@@ -2,7 +2,7 @@
 
 import heapq
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -11,12 +11,14 @@ import orjson
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.times import utc
 from touchstone.scorers.suite import Suite
-from touchstone.streams.subscription.events import Event, Filter
+from touchstone.streams.subscription.events import Event, Filter, Outcomes
 from touchstone.streams.subscription.window import Seen, Window
 
 FINDINGS_SHOWN = 20
 #: Label → rank, the worst first.
 WORSE = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
+#: Outcomes without a result that someone may ask about; skipped events were not meant for the suite.
+LOST = ("dead", "shed", "expired")
 _PLAIN = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
@@ -122,6 +124,20 @@ def found_batch(window: Window, report_id: str, grant: Grant) -> dict[str, Any] 
         return None
     events = [batch(seen.event) for seen in reversed(reports)]
     return {**events[0], "reports": events}
+
+
+def ended(records: Sequence[Outcomes], outcome: str, limit: int) -> dict[str, Any]:
+    """Where events ended without a result, the latest first, and how many. `outcome`: only these; empty: all but those that were skipped."""
+    events = sum(count for one in records for (name, _), count in one.counts.items() if (name == outcome if outcome else name != "skipped"))
+    found: list[dict[str, Any]] = []
+    for one in reversed(records):
+        for name, reason, first, last in reversed(one.places):
+            if not outcome or name == outcome:
+                place = {"topic": one.topic, "partition": one.partition, "first": first, "last": last}
+                found.append({"at": utc(one.at_ms), "suite": one.suite, "outcome": name, "reason": reason, **place})
+        if len(found) >= limit:
+            break
+    return {"events": events, "outcomes": found[:limit]}
 
 
 def _case_name(document: Mapping[str, Any], suite: Suite | None) -> str:

@@ -133,6 +133,8 @@ def _entry(suite: Suite, one: _Candidate, events: Sequence[Event], since_ms: int
         "label": name if kind == "label" else None,
         "concern": slice_name if slice_kind == "concern" else None,
         "model": slice_name if slice_kind == "model" else None,
+        "suite_version": events[0].scored_with[0],
+        "config_digest": events[0].scored_with[1],
         "count": one.count,
         "of": one.of,
         "before": one.before,

@@ -19,6 +19,8 @@ RESULTS, REPORTS = "r", "p"
 #: A name or an id that is longer was not written by Touchstone.
 NAME_CHARS_MAX = 512
 CODES_MAX = 50
+#: Ranges of offsets that are kept of one ledger record.
+PLACES_MAX = 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,11 +55,17 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """A ledger record: (outcome, reason) → events of a suite without a result. It is counted, and not sent to watchers."""
+    """A ledger record: (outcome, reason) → events of a suite without a result. It is counted, and not sent to watchers.
+
+    `places`: outcome, reason, first and last offset on `topic[partition]`, of the latest that were not merely skipped, at most `PLACES_MAX`.
+    """
 
     suite: str
     at_ms: int
     counts: Mapping[tuple[str, str], int]
+    topic: str = ""
+    partition: int = 0
+    places: tuple[tuple[str, str, int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +189,14 @@ def _model(document: Mapping[str, Any]) -> str | None:
 
 def _ledger(record: Record, document: Mapping[str, Any]) -> Outcomes:
     counts: dict[tuple[str, str], int] = {}
+    places: list[tuple[str, str, int, int]] = []
     for entry in document["entries"]:
         key = (_name(entry["outcome"]), _name(entry["reason"]))
         counts[key] = counts.get(key, 0) + sum(last - first + 1 for first, last in entry["ranges"])
-    return Outcomes(_name(document["suite"]), record.timestamp, counts)
+        if key[0] != "skipped":
+            places += [(*key, int(first), int(last)) for first, last in entry["ranges"][-PLACES_MAX:]]
+    kept = tuple(sorted(places, key=lambda one: one[2])[-PLACES_MAX:])
+    return Outcomes(_name(document["suite"]), record.timestamp, counts, _name(document["topic"]), int(document["partition"]), kept)
 
 
 def _name(text: Any) -> str:

@@ -14,6 +14,7 @@ FILTER = (
     Parameter("label", "a label; may be repeated", values=LABELS),
     Parameter("source", "where the event comes from; may be repeated", values=SOURCES),
     Parameter("severity", "the highest severity of the findings; may be repeated", values=SEVERITIES),
+    Parameter("value", "a value that a result must have, alone or with a bound as in loss>=0.2; of several, all must be so"),
     Parameter("version", "version of the suite"),
     Parameter("digest", "digest of the configuration"),
     Parameter("feedback", "thumbs of users", values=("up", "down", "none")),
