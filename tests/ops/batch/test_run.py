@@ -14,6 +14,7 @@ from tests.scorers.safe.cases import record
 from touchstone.ops.batch.cases import Wanted
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import Source, find_sources
+from touchstone.ops.batch.worst import WorstCases
 from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.report import Entry
@@ -101,13 +102,15 @@ def test_several_processes_give_the_same_entries_in_the_same_order_and_the_same_
     folder = tmp_path / "many"
     for number in range(90):  # more than the files that one process is given at a time
         lines(folder / f"{number:02}.jsonl", record(f"T{number:02}a"), "nonsense" if number % 10 == 7 else record(f"T{number:02}b"), ONE)
-    alone, together = Run(SUITE, QUOTING), Run(SUITE, QUOTING, jobs=2)
+    alone, together = Run(SUITE, QUOTING, worst=WorstCases(SUITE, 7)), Run(SUITE, QUOTING, jobs=2, worst=WorstCases(SUITE, 7))
     facts = [run.score(sources(folder)) for run in (alone, together)]
     assert [plain(entry) for entry in together.entries] == [plain(entry) for entry in alone.entries]
     assert (together.repeated, len(together.repeated)) == (alone.repeated, 89)
     reports = [SUITE.report(run.entries, one) for run, one in zip((alone, together), facts, strict=True)]
     assert all(isinstance(one, SafeReport) for one in reports)
     assert reports[0].batch == reports[1].batch
+    assert list(together.readings()) == list(alone.readings())
+    assert len(list(alone.readings())) == 7
 
 
 def test_what_is_not_asked_for_is_counted_over_all_processes(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast, get_args, get_origin
 import orjson
 
 from touchstone.schemas.base import Outbound
+from touchstone.schemas.case import Case
 from touchstone.schemas.result import Problem, ScoreResult
 from touchstone.scorers.reporting.report import Entry
 
@@ -21,11 +22,34 @@ _RESULT, _PROBLEM = b"R", b"P"
 _PICKLED_RESULT, _PICKLED_PROBLEM = b"r", b"p"
 
 
+#: Sorts the worst case first.
+Badness = tuple[int, ...]
+
+
+class Kept(NamedTuple):
+    """A case and its result as bytes: what they take is known, and they travel between processes."""
+
+    badness: Badness
+    name: str
+    data: bytes
+
+    @classmethod
+    def of(cls, badness: Badness, name: str, case: Case, result: ScoreResult) -> "Kept":
+        """Pack a case and its result."""
+        return cls(badness, name, pickle.dumps((case, result)))
+
+    def read(self) -> tuple[Case, ScoreResult]:
+        """The case and its result."""
+        pair: tuple[Case, ScoreResult] = pickle.loads(self.data)  # noqa: S301  # packed above, in this process or in one of its own
+        return pair
+
+
 class Packed(NamedTuple):
-    """An entry as one line of bytes, without its end. `event_id`: of its case; None for a problem."""
+    """An entry as one line of bytes, without its end. `event_id`: of its case; None for a problem. `kept`: the case too, if it is among the worst so far."""
 
     event_id: str | None
     line: bytes
+    kept: Kept | None = None
 
 
 def packed(entry: Entry) -> Packed:

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Final
 
-from touchstone.ops.batch.cases import Admit, cases_of
+from touchstone.ops.batch.cases import Admit, BatchCase, cases_of
 from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.packing import Packed, packed
 from touchstone.ops.batch.reading import BOUNDS
 from touchstone.ops.batch.sources import Source
+from touchstone.ops.batch.worst import WorstCases
 from touchstone.schemas.result import FileRef, Problem
 from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.base import ConfigError
@@ -39,17 +40,18 @@ _Answer = Future[Judged] | Judged
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Everything that a process needs to score; it is sent to each process."""
+    """Everything that a process needs to score; it is sent to each process. `most`: how many of the worst cases come back with their results."""
 
     suite: str
     settings: Any
     admit: Admit | None = None
     files: FilesSettings = BOUNDS
     score_timeout_s: float = SCORE_TIMEOUT_S
+    most: int = 0
 
 
-async def score_sources(chunk: Iterable[Source], scoring: Scoring, work: Work) -> Judged:
-    """The entries of some sources."""
+async def score_sources(chunk: Iterable[Source], scoring: Scoring, work: Work, worst: WorstCases | None = None) -> Judged:
+    """The entries of some sources. `worst`: of this process until now; a case that enters them comes back with its entry."""
     entries: Judged = []
     passed_over = 0
 
@@ -59,10 +61,15 @@ async def score_sources(chunk: Iterable[Source], scoring: Scoring, work: Work) -
             for case in cases_of(source, scoring.suite, scoring.settings, work.admit, work.files):
                 if case is None:
                     passed_over += 1
-                else:
-                    yield case
+                    continue
+                if worst is not None and isinstance(case, BatchCase):
+                    worst.given(case)
+                yield case
 
-    entries.extend([packed(entry) async for entry in scored(cases(), scoring)])
+    async for entry in scored(cases(), scoring):
+        one = packed(entry)
+        kept = worst.add(entry) if worst is not None else None
+        entries.append(one if kept is None else one._replace(kept=kept))
     entries.extend([None] * passed_over)
     return entries
 
@@ -70,12 +77,13 @@ async def score_sources(chunk: Iterable[Source], scoring: Scoring, work: Work) -
 def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: int) -> Iterator[Packed | None]:
     """Every entry in order, with a bounded number of files under way. Raises `ConfigError` if the other processes cannot score."""
     pool = _Pool(work, jobs)
+    here = WorstCases(scoring.suite, work.most) if work.most else None
     waiting: deque[tuple[Chunk, _Answer]] = deque()
     try:
         for chunk in _chunks(sources):
             # Standard input is this process's own.
             own = chunk[0].is_standard_input
-            waiting.append((chunk, asyncio.run(score_sources(chunk, scoring, work)) if own else pool.submit(chunk)))
+            waiting.append((chunk, asyncio.run(score_sources(chunk, scoring, work, here)) if own else pool.submit(chunk)))
             if len(waiting) > jobs * AHEAD_PER_JOB:
                 yield from _first(waiting, pool)
         while waiting:
@@ -174,7 +182,7 @@ class _Pool:
 
 
 #: The scorer of this process; or why there is none, which no other process would change.
-_here: tuple[Scoring, Work] | str | None = None
+_here: tuple[Scoring, Work, WorstCases | None] | str | None = None
 
 
 def _open_scorer(sent: bytes, parent: int) -> None:
@@ -184,7 +192,8 @@ def _open_scorer(sent: bytes, parent: int) -> None:
     end_with_parent(parent)
     try:
         work: Work = pickle.loads(sent)  # noqa: S301  # from the process that started this one
-        _here = Scoring(load_suite(work.suite), work.settings, timeout_s=work.score_timeout_s), work
+        suite = load_suite(work.suite)
+        _here = Scoring(suite, work.settings, timeout_s=work.score_timeout_s), work, WorstCases(suite, work.most) if work.most else None
     except ConfigError as error:
         _here = str(error)
     except Exception as error:  # noqa: BLE001  # a defect of the suite, whose message may quote its settings

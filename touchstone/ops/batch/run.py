@@ -15,10 +15,12 @@ from touchstone.ops.batch.pool import Work, in_processes
 from touchstone.ops.batch.reading import BOUNDS
 from touchstone.ops.batch.sources import Source
 from touchstone.ops.batch.worst import WorstCases
+from touchstone.schemas.reading import CaseReading
 from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.process import calm_collector
 from touchstone.scorers.reporting.report import RunFacts
+from touchstone.scorers.reporting.view import Reiterable
 from touchstone.scorers.scoring import SCORE_TIMEOUT_S, Scoring
 from touchstone.scorers.suite import Suite
 
@@ -29,7 +31,7 @@ class Run:
 
     `on_source`: called with the number of sources that were begun, and `on_case` with the number of cases that were scored. `admit`: which
     records are wanted. `files`: bounds on one file; `score_timeout_s`: on one case. `given`: cases that come from elsewhere than from files.
-    `worst`: keeps the worst cases, to be read; only in one process, because cases of others do not come back.
+    `worst`: keeps the worst cases, to be read.
     """
 
     suite: Suite
@@ -57,7 +59,9 @@ class Run:
         scoring = Scoring(self.suite, self.settings, timeout_s=self.score_timeout_s)
         counted = self._counted(sources)
         if self.jobs > 1:
-            for entry in in_processes(counted, scoring, Work(self.suite.name, self.settings, self.admit, self.files, self.score_timeout_s), self.jobs):
+            most = self.worst.most if self.worst is not None else 0
+            work = Work(self.suite.name, self.settings, self.admit, self.files, self.score_timeout_s, most)
+            for entry in in_processes(counted, scoring, work, self.jobs):
                 self._take(entry)
         else:
             calm_collector()
@@ -72,6 +76,10 @@ class Run:
             repeated=len(self.repeated),
             duration_s=time.perf_counter() - begun,
         )
+
+    def readings(self) -> Iterable[CaseReading]:
+        """How the worst cases read, made anew each time they are read; none if they were not kept."""
+        return () if self.worst is None else Reiterable(self.worst.readings)
 
     def _counted(self, sources: Iterable[Source]) -> Iterator[Source]:
         for number, source in enumerate(sources, 1):
@@ -112,6 +120,8 @@ class Run:
             self.passed_over += 1
         elif entry.event_id is None or self._is_new(entry.event_id):
             self._keep(entry, None)
+            if self.worst is not None and entry.kept is not None:
+                self.worst.keep(entry.kept)
         else:
             self.repeated.append(place_of(unpacked(entry.line).source))
 

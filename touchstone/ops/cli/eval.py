@@ -235,8 +235,9 @@ def validate(
         paths = paths_of(files)
         places = written.places()
         earlier = earlier_report(SUITE, compared)
-        report, _ = run_files(Run(SUITE, settings, jobs), lambda: find_sources(paths, any_file=True, missing_is_error=False), "files validated")
-        request = ReportRequest(places=places, gate=gates.gate(), earlier=earlier, max_drop=compared.max_drop, verbose=verbose)
+        run = Run(SUITE, settings, jobs)
+        report, _ = run_files(run, lambda: find_sources(paths, any_file=True, missing_is_error=False), "files validated", places=places)
+        request = ReportRequest(places=places, gate=gates.gate(), earlier=earlier, max_drop=compared.max_drop, verbose=verbose, readings=run.readings())
         verdict = write_report_in_formats(SUITE, report, request)
     if not is_on_same_terminal(*places[0]):
         _complain(report)

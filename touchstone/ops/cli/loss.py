@@ -94,11 +94,12 @@ def score(
         print_left_out(left_out)
         _check_golds(sources, settings)
         run = Run(SUITE, settings, asked={"worst": worst})
-        report, _ = run_files(run, lambda: iter(sources), "summaries scored")
+        report, _ = run_files(run, lambda: iter(sources), "summaries scored", places=places)
         if not len(run.entries):
             raise ConfigError("no case to score: the files hold no summary; check the paths")
         gate = Gate(max_mean=() if max_mean_loss is None else (("loss", max_mean_loss),), allow_unscored=allow_unscored)
-        verdict = write_report_in_formats(SUITE, report, ReportRequest(places=places, gate=gate, earlier=earlier, max_drop=compared.max_drop))
+        request = ReportRequest(places=places, gate=gate, earlier=earlier, max_drop=compared.max_drop, readings=run.readings())
+        verdict = write_report_in_formats(SUITE, report, request)
     print_problems(run, places)
     end_with(SUITE, verdict)
 

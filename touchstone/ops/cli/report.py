@@ -28,6 +28,7 @@ class ResultOptions:
     suite: Annotated[str | None, typer.Option(help="Suite that scored it. Default: the one that fits.", show_default=False)] = None
     suite_version: Annotated[str | None, typer.Option(help="Results of this suite version. Default: the newest.", show_default=False)] = None
     config_digest: Annotated[str | None, typer.Option(help="Results of this configuration. Default: the newest.", show_default=False)] = None
+    quote: Annotated[bool, typer.Option("--quote", help="HTML: show how the worst cases read, with their texts from the archive (patient data).")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +54,17 @@ def report(
 
     Example: touchstone report --suite clinical --format html --output report.html
     """
-    from touchstone.ops.cli.common.scoring import ReportRequest, end_with, suite_step, write_report_in_formats
+    from touchstone.ops.cli.common.scoring import ReportRequest, end_with, shows_readings, suite_step, write_report_in_formats
+    from touchstone.ops.cli.common.stored_readings import StoredReadings
     from touchstone.ops.reports.writing import stoppable
     from touchstone.ops.store.reports import StoredEntries, choose, only_suite
     from touchstone.ops.store.results import ResultStore
     from touchstone.ops.store.trends import trend_of
     from touchstone.scorers.registry import load_suite
+    from touchstone.scorers.reporting.words import counted
 
-    url = settings_from(config, store__url=store).store.url.get_secret_value()
+    settings = settings_from(config, store__url=store)
+    url = settings.store.url.get_secret_value()
     with one_line_errors(), store_errors():
         places = written.places()
         opened = ResultStore.open(url)
@@ -73,10 +77,15 @@ def report(
                     built: Any = loaded.report(entries, facts)
                     earlier = _earlier(opened, loaded, chosen, compared)
                     trend = trend_of(opened, loaded, chosen)
-                request = ReportRequest(places=places, gate=gates.gate(), earlier=earlier, max_drop=compared.max_drop, verbose=verbose, trend=trend)
+                readings = StoredReadings(loaded, entries, settings) if results.quote and shows_readings(places) else None
+                request = ReportRequest(
+                    places=places, gate=gates.gate(), earlier=earlier, max_drop=compared.max_drop, verbose=verbose, trend=trend, readings=readings or ()
+                )
                 verdict = write_report_in_formats(loaded, built, request)
         finally:
             opened.close()
+    if readings is not None and readings.without_event:
+        typer.echo(one_line(f"{counted(readings.without_event, 'case')} of the report without text: {readings.why}"), err=True)
     end_with(loaded, verdict)
 
 

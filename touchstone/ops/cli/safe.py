@@ -115,7 +115,7 @@ def score(
         admit = Wanted(cases.concern, cases.batch) if files else None
         run = Run(SUITE, settings, jobs, asked={"concern_id": cases.concern, "batch_id": cases.batch}, admit=admit)
         with _observed(run, shown.observations):
-            report, facts = run_files(run, lambda: iter(sources), "cases scored")
+            report, facts = run_files(run, lambda: iter(sources), "cases scored", places=[(form, None) for form in settings.report_formats])
         places = destination.places(report.batch.concern_id, facts.generated_at)
         request = ReportRequest(
             places=places,
@@ -124,6 +124,7 @@ def score(
             max_drop=compared.max_drop,
             verbose=shown.verbose,
             only=ONLY.get(shown.only or "", frozenset()),
+            readings=run.readings(),
         )
         verdict = write_report_in_formats(SUITE, report, request)
     print_problems(run, places)

@@ -1,6 +1,5 @@
 """`touchstone score`: scores files with any installed suite."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,6 @@ from touchstone.ops.cli.common.shared import BootstrapOption, fail, one_line_err
 if TYPE_CHECKING:
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import Source
-    from touchstone.ops.batch.worst import WorstCases
     from touchstone.scorers.suite import Suite
 
 
@@ -72,10 +70,9 @@ def score(
         earlier = earlier_report(loaded, compared)
         sources = _sources(loaded, files) if files else []
         run = _run(loaded, settings, cases, jobs if files else 1)
-        run.worst = _to_read(loaded, settings, run, places)
         if from_topic is not None:
             run.given = [case_at(from_topic, loaded, bootstrap)]
-        report, facts = run_files(run, lambda: iter(sources), "cases scored", mixes_concerns=earlier is None)
+        report, facts = run_files(run, lambda: iter(sources), "cases scored", places=places, mixes_concerns=earlier is None)
         reporting: Any = facts.suite
         if not len(run.entries):
             chosen = cases.concern is not None or cases.batch != "*"
@@ -83,8 +80,7 @@ def score(
                 f"no case to score: the files hold none{' of that concern and batch; check --concern and --batch' if chosen else '; check the paths'}"
             )
         gate = gates.gate(allow_unscored=allow_unscored)
-        readings = run.worst.readings() if run.worst is not None else ()
-        request = ReportRequest(places=places, gate=gate, earlier=earlier, max_drop=compared.max_drop, verbose=verbose, readings=readings)
+        request = ReportRequest(places=places, gate=gate, earlier=earlier, max_drop=compared.max_drop, verbose=verbose, readings=run.readings())
         verdict = write_report_in_formats(reporting, report, request)
     print_problems(run, places)
     end_with(reporting, verdict)
@@ -110,13 +106,3 @@ def _run(suite: "Suite", settings: Any, cases: CaseOptions, jobs: int) -> "Run":
     has_no_batches = not any("batch_id" in model.model_fields for model in suite.cases.values())
     admit = Wanted(cases.concern, cases.batch, strict=has_no_batches)
     return Run(suite, settings, jobs, asked={"concern_id": cases.concern, "batch_id": cases.batch}, admit=admit)
-
-
-def _to_read(suite: "Suite", settings: Any, run: "Run", places: "Sequence[tuple[str, Path | None]]") -> "WorstCases | None":
-    """Keeps the worst cases where a report shows how they read: an HTML report that may quote, of cases that are scored in this process."""
-    if getattr(settings, "quote", False) is not True or run.jobs > 1 or all(form != "html" for form, _ in places):
-        return None
-    from touchstone.ops.batch.worst import WorstCases
-    from touchstone.ops.reports.html_reading import READINGS_MAX
-
-    return WorstCases(suite, READINGS_MAX)

@@ -102,8 +102,8 @@ def _print(suite: "Suite", found: "WorstCases", *, everything: bool, withhold: b
     """The readings, then how many other cases there are."""
     from touchstone.scorers.reporting.words import counted
 
-    for number, one in enumerate(found.cases):
-        _print_reading(suite.reading_of(one.case, one.result), number, everything=everything, withhold=withhold)
+    for number, reading in enumerate(found.readings()):
+        _print_reading(reading, number, everything=everything, withhold=withhold)
     rest = found.total - len(found.cases)
     if rest:
         others = f"; others that did not pass: {', '.join(found.names)}" if found.names else ""

@@ -10,32 +10,13 @@ from rich.padding import Padding
 from rich.table import Table as Grid
 from rich.text import Text
 
+import touchstone.schemas.reading as parts
+from touchstone.ops.reports.reading_parts import CONSOLE, TIMELINE_COLUMNS, beside, cut, fraction, in_order, kept_columns, lines_wanted, matter, span_of, told
 from touchstone.ops.reports.rich_text import drawn, literal
 from touchstone.ops.reports.signs import SIGNS, by_line, pieces
-from touchstone.schemas.reading import (
-    Bar,
-    BarsSection,
-    CaseReading,
-    ChecksSection,
-    CodeSection,
-    Item,
-    Mark,
-    MarkState,
-    PairsSection,
-    Section,
-    TableSection,
-    TextSection,
-    TimelineSection,
-)
-from touchstone.scorers.reporting.words import counted, number, percent, visible
+from touchstone.schemas.reading import CaseReading, Mark, MarkState
+from touchstone.scorers.reporting.words import counted, number, visible
 
-#: What is shown of one section without `everything`.
-ITEMS_MAX: Final = 40
-LINES_MAX: Final = 60
-#: Lines of a document around each mark.
-CONTEXT_LINES: Final = 2
-#: Characters of one line; documents may be one line of megabytes.
-LINE_CHARS_MAX: Final = 400
 _BAR_CELLS: Final = 20
 _STYLES: Final[dict[MarkState, str]] = {"good": "green", "missing": "yellow", "bad": "red", "unsure": "magenta", "note": "cyan"}
 _LABELS: Final = {"Pass": "green", "Review": "yellow", "Warn": "yellow", "Fail": "red", "unscored": "magenta"}
@@ -63,9 +44,9 @@ def reading_pieces(reading: CaseReading, drawing: Drawing) -> Iterator[str]:
             yield drawn(part, colour=drawing.colour, width=drawing.width)
 
 
-def _section(section: Section, drawing: Drawing) -> Iterator[RenderableType]:
+def _section(section: parts.Section, drawing: Drawing) -> Iterator[RenderableType]:
     folded = section.folded and not drawing.everything
-    if folded and isinstance(section, CodeSection):
+    if folded and isinstance(section, parts.CodeSection):
         yield from _wrong_lines(section)
         return
     yield Text()
@@ -78,7 +59,7 @@ def _section(section: Section, drawing: Drawing) -> Iterator[RenderableType]:
             yield Padding(block, (0, 0, 0, 2), expand=False)
 
 
-def _wrong_lines(section: CodeSection) -> Iterator[RenderableType]:
+def _wrong_lines(section: parts.CodeSection) -> Iterator[RenderableType]:
     """The lines of a folded document where something is wrong or missing."""
     marks = by_line(section.text, tuple(mark for mark in section.marks if mark.state in {"bad", "missing"}))
     words = counted(section.text.count("\n") + 1, "line")
@@ -87,43 +68,38 @@ def _wrong_lines(section: CodeSection) -> Iterator[RenderableType]:
     yield Text().append_text(literal(section.title, "bold")).append_text(literal(f" ({'; '.join(filter(None, (section.note, note)))})", "dim"))
     lines = section.text.split("\n") if marks else []
     gutter = len(str(len(lines)))
-    for line in sorted(marks)[:ITEMS_MAX]:
+    for line in sorted(marks)[: CONSOLE.items]:
         found = sorted(marks[line], key=lambda mark: mark.state != "bad")
         head = literal(f"{line:>{gutter}} ", "dim").append_text(_sign(found[0].state)).append(" ").append_text(_cut(lines[line - 1], found))
         yield Padding(head.append_text(literal(f"  [{', '.join(dict.fromkeys(mark.code for mark in found if mark.code))}]", "dim")), (0, 0, 0, 2), expand=False)
-    if len(marks) > ITEMS_MAX:
-        yield Padding(literal(f"and {counted(len(marks) - ITEMS_MAX, 'more line')}; {_EVERYTHING}", "dim"), (0, 0, 0, 2), expand=False)
+    if len(marks) > CONSOLE.items:
+        yield Padding(literal(f"and {counted(len(marks) - CONSOLE.items, 'more line')}; {_EVERYTHING}", "dim"), (0, 0, 0, 2), expand=False)
 
 
-def _content(section: Section, drawing: Drawing) -> Iterator[RenderableType]:
+def _content(section: parts.Section, drawing: Drawing) -> Iterator[RenderableType]:
     match section:
-        case TextSection():
+        case parts.TextSection():
             yield from _text(section, drawing)
-        case CodeSection():
+        case parts.CodeSection():
             yield from _code(section, drawing)
-        case ChecksSection():
+        case parts.ChecksSection():
             yield from _bounded((_item(item) for item in section.items), len(section.items), drawing)
-        case PairsSection():
+        case parts.PairsSection():
             yield from _bounded((_line(f"{one.key}: ", one.value, one.state) for one in section.pairs), len(section.pairs), drawing)
-        case TableSection():
+        case parts.TableSection():
             rows = [[_sign(row.state), *map(_cell, row.cells), literal(row.note, "dim")] for row in section.rows]
             yield from _grid(("", *section.columns, ""), rows, drawing)
-        case TimelineSection():
-            entries = sorted(section.entries, key=lambda entry: (entry.begin is None, entry.begin or ""))
-            spans = (" – ".join(filter(None, (one.begin, one.end))) for one in entries)
-            rows = [
-                [_sign(one.state), literal(span), literal(one.lane, "dim"), _cell(one.text), literal(one.note, "dim")]
-                for one, span in zip(entries, spans, strict=True)
-            ]
-            yield from _grid(("", "When", "", "", ""), rows, drawing)
-        case BarsSection():
+        case parts.TimelineSection():
+            rows = [[_sign(one.state), literal(span_of(one)), literal(one.lane, "dim"), _cell(one.text), literal(one.note, "dim")] for one in in_order(section)]
+            yield from _grid(TIMELINE_COLUMNS, rows, drawing)
+        case parts.BarsSection():
             yield _bars(section)
 
 
-def _item(item: Item) -> Text:
+def _item(item: parts.Item) -> Text:
     """Sign, label, text, and what is the matter."""
     line = Text(" ").join(part for part in (_sign(item.state), literal(item.label, "dim"), _cell(item.text)) if part.plain)
-    note = "; ".join(dict.fromkeys(filter(None, (item.note, item.code if item.code not in item.note else ""))))
+    note = matter(item)
     return line.append_text(literal(f"  [{note}]", "dim")) if note else line
 
 
@@ -139,20 +115,20 @@ def _sign(state: MarkState | None) -> Text:
 def _cell(text: str) -> Text:
     """A text of the case in one line, cut where it is long."""
     flat = " ".join(text.split())
-    return literal(flat if len(flat) <= LINE_CHARS_MAX else f"{flat[:LINE_CHARS_MAX]}…")
+    return literal(flat if len(flat) <= CONSOLE.line_chars else f"{flat[: CONSOLE.line_chars]}…")
 
 
 def _bounded(lines: Iterable[Text], count: int, drawing: Drawing) -> Iterator[RenderableType]:
-    most = count if drawing.everything else ITEMS_MAX
+    most = count if drawing.everything else CONSOLE.items
     yield from (line for _, line in zip(range(most), lines, strict=False))
     if count > most:
         yield literal(f"and {count - most} more; {_EVERYTHING}", "dim")
 
 
 def _grid(header: tuple[str, ...], rows: list[list[Text]], drawing: Drawing) -> Iterator[RenderableType]:
-    most = len(rows) if drawing.everything else ITEMS_MAX
+    most = len(rows) if drawing.everything else CONSOLE.items
     grid = Grid(box=SIMPLE_HEAD if any(header[1:]) else None, pad_edge=False, show_edge=False)
-    kept = [column for column in range(len(header)) if any(column < len(row) and row[column].plain for row in rows)]
+    kept = kept_columns(header, [[cell.plain for cell in row] for row in rows])
     for column in kept:
         grid.add_column(literal(header[column]), overflow="fold")
     for row in rows[:most]:
@@ -163,27 +139,22 @@ def _grid(header: tuple[str, ...], rows: list[list[Text]], drawing: Drawing) -> 
         yield literal(f"and {len(rows) - most} more; {_EVERYTHING}", "dim")
 
 
-def _bars(section: BarsSection) -> RenderableType:
+def _bars(section: parts.BarsSection) -> RenderableType:
     """Name, value, a bar, and the share in the whole."""
     grid = Grid.grid(padding=(0, 2))
-    rests = [", ".join(filter(None, ("lower is better" if one.better == "lower" else "", _share(one)))) for one in section.bars]
+    rests = [beside(one) for one in section.bars]
     # rich would take the width of an empty last column from the one before
     has_rest = any(rests)
     for justify in ("left", "right", "left"):
         grid.add_column(justify=justify, no_wrap=True)
     for bar, rest in zip(section.bars, rests, strict=True):
-        extent = bar.high - bar.low
-        filled = 0 if bar.value is None or extent <= 0 else round(_BAR_CELLS * min(1.0, max(0.0, (bar.value - bar.low) / extent)))
+        filled = round(_BAR_CELLS * fraction(bar))
         drawn_bar = Text("█" * filled, style=_STYLES[bar.state] if bar.state else "blue").append("░" * (_BAR_CELLS - filled), style="dim")
         grid.add_row(literal(bar.name), literal(bar.printed or number(bar.value)), drawn_bar, *([literal(rest, "dim")] if has_rest else []))
     return grid
 
 
-def _share(bar: Bar) -> str:
-    return "" if bar.share is None else f"{percent(bar.share)} of the whole"
-
-
-def _text(section: TextSection, drawing: Drawing) -> Iterator[RenderableType]:
+def _text(section: parts.TextSection, drawing: Drawing) -> Iterator[RenderableType]:
     """Running text, marked places in brackets with their sign."""
     whole = Text()
     for piece, mark in pieces(section.text, section.marks):
@@ -193,7 +164,7 @@ def _text(section: TextSection, drawing: Drawing) -> Iterator[RenderableType]:
             style = _STYLES[mark.state]
             whole.append(f"[{SIGNS[mark.state]} ", style=style).append_text(_lines(piece, style)).append("]", style=style)
     lines = whole.split("\n")
-    most = len(lines) if drawing.everything else LINES_MAX
+    most = len(lines) if drawing.everything else CONSOLE.lines
     yield Group(*lines[:most])
     if len(lines) > most:
         yield literal(f"and {counted(len(lines) - most, 'more line')}; {_EVERYTHING}", "dim")
@@ -204,17 +175,16 @@ def _lines(text: str, style: str = "") -> Text:
     return Text("\n".join(visible(line.expandtabs(4)) for line in text.splitlines() or [""]) + ("\n" if text.endswith("\n") else ""), style=style)
 
 
-def _code(section: CodeSection, drawing: Drawing) -> Iterator[RenderableType]:
+def _code(section: parts.CodeSection, drawing: Drawing) -> Iterator[RenderableType]:
     """A document's lines around its marks, with their numbers; all of a short one."""
     lines = section.text.split("\n")
     marks = by_line(section.text, section.marks)
-    wanted = set(range(1, len(lines) + 1))
-    if len(lines) > LINES_MAX and not drawing.everything:
-        wanted = {near for line in marks for near in range(line - CONTEXT_LINES, line + CONTEXT_LINES + 1)} & wanted
+    wanted = range(1, len(lines) + 1) if drawing.everything else lines_wanted(len(lines), marks, CONSOLE)
+    if len(wanted) < len(lines):
         yield literal(f"{counted(len(lines), 'line')}; {'those around marks' if marks else 'none is marked'}, {_EVERYTHING}", "dim")
     gutter = len(str(len(lines)))
     before = 0
-    for line in sorted(wanted):
+    for line in wanted:
         if before and line > before + 1:
             yield literal(f"{'⋮':>{gutter}}", "dim")
         before = line
@@ -223,15 +193,10 @@ def _code(section: CodeSection, drawing: Drawing) -> Iterator[RenderableType]:
         head = literal(f"{line:>{gutter}} ", "dim").append_text(_sign(state) if state else Text(" ")).append(" ")
         yield head.append_text(_cut(lines[line - 1], found))
         for mark in found:
-            if told := ": ".join(filter(None, (mark.code, mark.note))):
-                yield literal(f"{'':>{gutter}}   ^ {told}", _STYLES[mark.state])
+            if words := told(mark):
+                yield literal(f"{'':>{gutter}}   ^ {words}", _STYLES[mark.state])
 
 
 def _cut(line: str, marks: list[Mark]) -> Text:
     """A line, or the part of a long one around its first mark."""
-    text = line.expandtabs(4)
-    if len(text) <= LINE_CHARS_MAX:
-        return literal(text)
-    at = next((mark.column for mark in marks if mark.column is not None), 1)
-    start = max(0, min(at - LINE_CHARS_MAX // 2, len(text) - LINE_CHARS_MAX))
-    return literal(f"{'…' if start else ''}{text[start : start + LINE_CHARS_MAX]}{'…' if start + LINE_CHARS_MAX < len(text) else ''}")
+    return literal(cut(line.expandtabs(4), marks, CONSOLE))

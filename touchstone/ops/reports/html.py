@@ -29,9 +29,10 @@ _STATE_MARKS: Final = {"good": "✓", "middling": "!", "bad": "✗"}
 def html_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     """The page. The cases are read two or three times: to count, for those that did not pass, and for the rest."""
     found = survey(view, options.only)
+    readings = drawn_readings(options.readings)
     yield from _head(view, options)
     yield f'<header class="tone-{_VERDICT_TONES.get(options.verdict.exit_code, "fail")}"><div class="wrap">\n'
-    yield from _banner(view, options, found)
+    yield from _banner(view, options, found, has_readings=bool(readings))
     yield '</div></header>\n<main class="wrap" id="main">\n'
     yield from _labels(view)
     yield from _figures(view.figures)
@@ -44,8 +45,7 @@ def html_pieces(view: View, options: LayoutOptions) -> Iterator[str]:
     # The section of codes says what a suite's table of codes says, and names the places.
     yield from _tables([table for table in view.tables if table.title != FINDINGS_BY_CODE or not found.codes])
     yield from _problems("not-read", "Not read", not_read(view), PROBLEMS_MAX)
-    readings = drawn_readings(options.readings)
-    yield from _cases(view, options, found, anchors_of(options.readings, len(readings)))
+    yield from _cases(view, options, found, anchors_of(readings))
     yield from readings_section(readings, view.noun, found.wanted)
     over = [*found.passed_over, *passed_over(view)]
     yield from _problems("passed-over", "Passed over", over, PASSED_OVER_MAX, found.passed_over_count + len(over) - len(found.passed_over))
@@ -68,7 +68,7 @@ def _hash(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode()}"
 
 
-def _banner(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
+def _banner(view: View, options: LayoutOptions, found: Survey, *, has_readings: bool) -> Iterator[str]:
     """Title, verdict, origin, and links to the sections."""
     verdict = options.verdict
     yield f"<h1>{shown(view.title)}</h1>\n"
@@ -89,7 +89,7 @@ def _banner(view: View, options: LayoutOptions, found: Survey) -> Iterator[str]:
         ("tables", "Tables", bool(view.tables)),
         ("not-read", "Not read", bool(not_read(view))),
         ("cases", plural(view.noun).capitalize(), bool(found.wanted)),
-        ("readings", f"{plural(view.noun).capitalize()} in full", bool(options.readings)),
+        ("readings", f"{plural(view.noun).capitalize()} in full", has_readings),
         ("passed-over", "Passed over", bool(found.passed_over_count or passed_over(view))),
     )
     links = [f'<li><a href="#{name}">{shown(title)}</a></li>' for name, title, there in sections if there]

@@ -57,7 +57,7 @@ class LayoutOptions:
     """Options of a layout beyond its view. `colour`, `width` (cells of a line; None breaks no line): of a terminal.
 
     `verdict`: the last line of the report. `only`: statuses of the cases to list; empty lists all. `comparison`: with an earlier batch.
-    `trend`: over time. `readings`: of the worst cases, for a format that has room; they hold texts of the cases.
+    `trend`: over time. `readings`: of the worst cases, for a format that has room; they hold texts of the cases, and are made as they are read.
     """
 
     verdict: Verdict
@@ -67,7 +67,7 @@ class LayoutOptions:
     only: frozenset[str] = frozenset()
     comparison: Comparison | None = None
     trend: Trend | None = None
-    readings: Sequence[CaseReading] = ()
+    readings: Iterable[CaseReading] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from touchstone.scorers.base import ConfigError
 
 if TYPE_CHECKING:
+    from touchstone.ops.store.archive.archive import Archive
     from touchstone.ops.web.api.sources import Opened
     from touchstone.schemas.case import Case
     from touchstone.schemas.result import ScoreResult
@@ -52,15 +53,25 @@ def _event(
     opened: "Opened", event_id: str, result: "ScoreResult", kind: str, suites: "Mapping[str, Suite]", bootstrap: str | None
 ) -> "tuple[Case | None, str]":
     """The case of an event: as it was kept, else from its topic if a broker is named; without both, why."""
+    from touchstone.ops.store.archive.objects import Missing
+
+    try:
+        return archived_case(opened.open_archive(), event_id, result, kind, suites)
+    except Missing:
+        return _from_topic(result, suites, bootstrap)
+
+
+def archived_case(archive: "Archive", event_id: str, result: "ScoreResult", kind: str, suites: "Mapping[str, Suite]") -> "tuple[Case | None, str]":
+    """The case of an event as the archive keeps it; None if it cannot be read, and why. `kind`: of the case, where it is known. Raises `Missing`."""
     from touchstone.ops.store.archive.encryption import Undecipherable
-    from touchstone.ops.store.archive.objects import ArchiveAway, Missing, TooLarge
+    from touchstone.ops.store.archive.objects import ArchiveAway, TooLarge
     from touchstone.ops.web.api.reading import case_of
 
     try:
-        document = opened.open_archive().document(event_id)
-    except Missing:
-        return _from_topic(result, suites, bootstrap)
-    except (ArchiveAway, TooLarge, Undecipherable) as error:
+        document = archive.document(event_id)
+    except Undecipherable as error:
+        return None, f"the archive cannot give the event: {error}"
+    except (ArchiveAway, TooLarge) as error:
         return None, f"the archive cannot give the event ({type(error).__name__})"
     kinds = dict.fromkeys((kind, result.kind))
     read = (case_of(document, one, suites, result.suite) for one in kinds if one)

@@ -1,7 +1,7 @@
 """Shared steps of the commands that score files: run, report, write, print the verdict, end with its exit code."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,15 +21,18 @@ if TYPE_CHECKING:
     from touchstone.scorers.reporting import Gate, RunFacts, Verdict
     from touchstone.scorers.suite import Suite
 
+#: Each format of a report with its file; None and `-` are standard output.
+Places = Sequence[tuple[str, Path | None]]
 #: Problems that are printed on standard error; all of them are in the report.
 PROBLEMS_SHOWN_MAX = 20
 #: Cost of opening and reporting a file, in bytes that could be scored in the same time.
 _BYTES_PER_FILE = 8_192
 
 
-def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str, *, mixes_concerns: bool = False) -> tuple[Any, "RunFacts"]:
+def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str, *, places: Places, mixes_concerns: bool = False) -> tuple[Any, "RunFacts"]:
     """Score the sources and report them; a bar on standard error for a run of more than two seconds, if a person is watching.
 
+    `places`: each format of the report with its file; an HTML report that may quote shows how the worst cases read, so these are kept.
     `sources`: may be asked twice, the first time to know how much there is. `mixes_concerns`: several concerns in one report, whatever the suite's own
     report holds; the suite of the facts is then the one that reports. Raises `ConfigError`.
     """
@@ -42,6 +45,11 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str, 
 
     house = load_settings()
     run.files, run.score_timeout_s = house.files, house.worker.score_timeout_s
+    if shows_readings(places) and getattr(run.settings, "quote", False) is True:
+        from touchstone.ops.batch.worst import WorstCases
+        from touchstone.ops.reports.html_reading import READINGS_MAX
+
+        run.worst = WorstCases(run.suite, READINGS_MAX)
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     # Progress at the end of each file, in bytes: files may differ much in size.
     done = list(accumulate(source.size() + _BYTES_PER_FILE for source in sources())) if is_watched else []
@@ -65,6 +73,11 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str, 
                 return suite.report(run.entries, facts), facts
 
 
+def shows_readings(places: Places) -> bool:
+    """True if one of the formats shows how cases read."""
+    return any(form == "html" for form, _ in places)
+
+
 @contextmanager
 def suite_step(suite: "Suite", step: str) -> Iterator[None]:
     """End the command with one line that names the suite if its own code fails. Errors that the user can fix pass through."""
@@ -85,7 +98,7 @@ def suite_step(suite: "Suite", step: str) -> Iterator[None]:
         fail(f"suite {suite.name}: {step} failed ({defect_in(getattr(suite, step), error)}); {debug}", EXIT_INTERNAL)
 
 
-def print_problems(run: "Run", formats: Sequence[tuple[str, Path | None]]) -> None:
+def print_problems(run: "Run", formats: Places) -> None:
     """Print on standard error which cases were not scored and which events were repeated. `formats`: the report's formats and files."""
     from touchstone.ops.cli.common.terminal import is_on_same_terminal
 
@@ -124,14 +137,14 @@ class ReportRequest:
     `readings`: of the worst cases, for a format that shows them; only if the report may quote.
     """
 
-    places: Sequence[tuple[str, Path | None]]
+    places: Places
     gate: "Gate | None" = None
     earlier: "Reported | None" = None
     max_drop: float | None = None
     verbose: bool = False
     only: frozenset[str] = frozenset()
     trend: "Trend | None" = None
-    readings: "Sequence[CaseReading]" = ()
+    readings: "Iterable[CaseReading]" = ()
 
 
 def write_report_in_formats(suite: "Suite", report: Any, request: ReportRequest) -> "Verdict":
