@@ -3,7 +3,7 @@
 #
 #   docker build -t touchstone:full .                                                                  torch, for GPUs: several GB
 #   docker build -t touchstone:summary --build-arg EXTRAS="clinical nli-onnx postgres summary" .      models on CPUs, without torch
-#   docker build -t touchstone:light --build-arg EXTRAS="clinical judge postgres" .                    what needs no models
+#   docker build -t touchstone:light --build-arg EXTRAS="clinical encryption judge postgres" .         what needs no models
 
 # A tag can be moved; a digest cannot. To pin the digest, print it and append it as python:…@sha256:…, here only:
 #   docker buildx imagetools inspect --format '{{.Manifest.Digest}}' python:3.11.14-slim-bookworm
@@ -31,14 +31,16 @@ RUN grep -oE '^hatchling==[^ ;]+' requirements.lock > /tmp/build.in \
  && uv pip install --no-cache --compile-bytecode --python /opt/touchstone --no-deps /tmp/dist/*.whl
 
 FROM ${PYTHON_IMAGE}
+# The archive's folder is made here because a new volume takes the owner of the folder over which it is mounted.
 RUN groupadd --gid 10001 touchstone \
- && useradd --uid 10001 --gid touchstone --home-dir /var/lib/touchstone --create-home --shell /usr/sbin/nologin touchstone
+ && useradd --uid 10001 --gid touchstone --home-dir /var/lib/touchstone --create-home --shell /usr/sbin/nologin touchstone \
+ && install -d -o touchstone -g touchstone -m 0700 /var/lib/touchstone-archive
 COPY --from=build /opt/touchstone /opt/touchstone
 ENV PATH=/opt/touchstone/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
     PYTHONUNBUFFERED=1
 USER 10001:10001
-# The only place that is written to: the SQLite result store, where that is used. Everything else can be read-only.
+# Written to are this folder (the SQLite result store, where that is used) and the archive's. Everything else can be read-only.
 WORKDIR /var/lib/touchstone
 ENTRYPOINT ["touchstone"]
 CMD ["--help"]

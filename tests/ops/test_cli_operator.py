@@ -120,7 +120,7 @@ def test_every_command_refuses_a_variable_that_nothing_reads(run: Commands, comm
 
 
 def test_variables_of_the_compose_files_are_known(run: Commands) -> None:
-    assert run("models", env={"TOUCHSTONE_METRICS_TOKEN_FILE": "x", "TOUCHSTONE_SERVE_TOKENS_SOURCE": "y"}).code == 0
+    assert run("models", env={"TOUCHSTONE_METRICS_TOKEN_FILE": "x", "TOUCHSTONE_SERVE_TOKENS_SOURCE": "y", "TOUCHSTONE_ARCHIVE_KEYS_SOURCE": "z"}).code == 0
 
 
 def test_help_imports_nothing_heavy() -> None:

@@ -30,7 +30,7 @@ EVERY = SERVICES | {
     | {"environment": before.get("environment", {}) | added.get("environment", {}), "secrets": [*before.get("secrets", []), *added.get("secrets", [])]}
     for name, added in METRICS["services"].items()
 }
-SECRETS = {"metrics_token": "0123abcd", "serve_tokens": "all:0123456789abcdef,one+two:fedcba9876543210"}
+SECRETS = {"archive_keys": "", "metrics_token": "0123abcd", "serve_tokens": "all:0123456789abcdef,one+two:fedcba9876543210"}
 OURS = [name for name, service in SERVICES.items() if service["image"].startswith("touchstone:")]
 WORKERS = [name for name in OURS if name.startswith("worker-")]
 CATCHING_UP = [name for name in OURS if name.startswith("catch-up-")]
@@ -60,8 +60,8 @@ def test_compose_itself_takes_both_files_together() -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_kafka_topics_a_worker_per_suite_the_projector_and_the_page_are_there() -> None:
-    assert {"kafka", "topics", "projector", "serve"} <= set(SERVICES)
+def test_kafka_topics_a_worker_per_suite_projector_archiver_and_page_are_there() -> None:
+    assert {"kafka", "topics", "projector", "archiver", "serve"} <= set(SERVICES)
     suites = {service["command"][service["command"].index("--suite") + 1] for name in WORKERS for service in [SERVICES[name]]}
     assert {"clinical", "clinical_conformance", "clinical_judge", "safe_v0", "summary_loss"} <= suites <= set(suite_entry_points())
 
@@ -104,19 +104,20 @@ def test_no_service_has_more_rights_than_it_needs(name: str) -> None:
 def test_a_service_runs_the_image_that_holds_the_extras_it_needs(name: str) -> None:
     service, project = SERVICES[name], tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = set(service["build"]["args"]["EXTRAS"].split())
-    light, common = {"clinical", "judge", "postgres"}, {"clinical", "postgres"}
+    light, common = {"clinical", "encryption", "judge", "postgres"}, {"clinical", "postgres"}
     assert {"touchstone:light": light, "touchstone:summary": common | {"nli-onnx", "summary"}}[service["image"]] == extras
     assert extras <= set(project["optional-dependencies"])
     assert ("nli-onnx" in extras) == (name == "worker-summary-loss")
 
 
-def settings_of(service: dict[str, Any], folder: Path) -> Settings:
+def settings_of(service: dict[str, Any], folder: Path, env: dict[str, str] | None = None) -> Settings:
     """The settings that a service has in its container; the secrets that are mounted there lie in a folder here."""
     (folder / "empty.toml").touch()
     for name in service.get("secrets", []):
         (folder / name).write_text(SECRETS[name] + "\n")
     mounted = "|".join(service.get("secrets", []))
-    environment = {key: re.sub(f"^/run/secrets/({mounted})$", rf"{folder}/\1", interpolated(str(value), {})) for key, value in service["environment"].items()}
+    written = {key: interpolated(str(value), env or {}) for key, value in service["environment"].items() if value is not None}
+    environment = {key: re.sub(f"^/run/secrets/({mounted})$", rf"{folder}/\1", value) for key, value in written.items()}
     words = [str(word) for word in service.get("command", [])]
     given = {f"{words[0]}.{name[2:]}": value for name, value in itertools.pairwise(words) if name in {"--host", "--port"}}
     return load_settings(given, env=environment, document=folder / "empty.toml")
@@ -128,20 +129,41 @@ def test_the_settings_of_every_service_are_accepted(name: str, tmp_path: Path) -
     assert settings.kafka.bootstrap_servers == "kafka:19092"
 
 
+@pytest.mark.parametrize(("given", "key"), [({}, None), ({"TOUCHSTONE_ARCHIVE_KEYS_SOURCE": "./archive-keys"}, "archive_keys")])
+def test_the_page_shows_what_the_archiver_keeps(tmp_path: Path, given: dict[str, str], key: str | None) -> None:
+    kept, shown = (settings_of(SERVICES[name], tmp_path, given) for name in ("archiver", "serve"))
+    assert (kept.archive.url, kept.archive.key_file, kept.store) == (shown.archive.url, shown.archive.key_file, shown.store)
+    assert kept.archive.key_file == (tmp_path / key if key else None)
+    assert interpolated(COMPOSE["secrets"]["archive_keys"]["file"], given) == given.get("TOUCHSTONE_ARCHIVE_KEYS_SOURCE", "/dev/null")
+    for name in ("archiver", "serve"):
+        assert f"archive:{kept.archive.url.removeprefix('file://')}" in SERVICES[name]["volumes"]  # not read-only: serve keeps what applications send
+        assert "archive_keys" in SERVICES[name]["secrets"]
+    assert f"install -d -o touchstone -g touchstone -m 0700 {kept.archive.url.removeprefix('file://')}" in DOCKERFILE
+
+
+def test_cases_are_kept_in_a_bucket_where_one_is_named(tmp_path: Path) -> None:
+    for name in ("archiver", "serve"):
+        assert settings_of(SERVICES[name], tmp_path, {"TOUCHSTONE_ARCHIVE_URL": "s3://cases/a"}).archive.url == "s3://cases/a"
+        # An empty one would be taken for an address or a key.
+        assert {key: value for key, value in SERVICES[name]["environment"].items() if key.startswith("AWS_") and value is not None} == {}
+        assert {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL", "AWS_REGION"} <= SERVICES[name]["environment"].keys()
+
+
 def test_the_page_is_published_on_loopback_with_tokens_from_a_file_and_is_watched(tmp_path: Path) -> None:
     service, settings = SERVICES["serve"], settings_of(SERVICES["serve"], tmp_path).serve
     assert (settings.host, settings.port) == ("0.0.0.0", 8321)
     assert [suites for _, suites, _scopes in settings.grants()] == [None, {"one", "two"}]
     assert service["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
     assert f"http://127.0.0.1:{settings.port}/healthz" in service["healthcheck"]["test"][-1]
-    (source,) = [interpolated(COMPOSE["secrets"][name]["file"], {}) for name in service["secrets"]]
+    source = interpolated(COMPOSE["secrets"]["serve_tokens"]["file"], {})
+    assert "serve_tokens" in service["secrets"]
     made = f"""echo "all:$(openssl rand -hex 24)" > {Path(source).name} && chmod 444 {Path(source).name}"""
     assert made in DEPLOYMENT
     assert made in (ROOT / "docker-compose.yml").read_text()
     assert Path(source).name in (ROOT / ".gitignore").read_text().splitlines()
 
 
-@pytest.mark.parametrize("name", ["worker", *WORKERS, *CATCHING_UP])
+@pytest.mark.parametrize("name", ["archiver", "worker", *WORKERS, *CATCHING_UP])
 def test_a_worker_is_watched_and_has_time_to_drain(name: str) -> None:
     service = SERVICES[name]
     port = service["environment"]["TOUCHSTONE_HTTP_PORT"]

@@ -24,12 +24,14 @@ SUITES = sorted(suite_entry_points())
 #: The folder of a suite that needs nothing of its own: docs/deployment.md says to copy it for another suite.
 PLAINEST = "safe_v0"
 CATCHING_UP = "catch-up-clinical-judge"
+#: What keeps cases in a bucket instead of a volume.
+BUCKET = "archive-bucket"
 
 pytestmark = pytest.mark.skipif(shutil.which("kubectl") is None and shutil.which("kustomize") is None, reason="neither kubectl nor kustomize is installed")
 
 
 @cache
-def manifests() -> tuple[dict[str, Any], ...]:
+def manifests(*components: str) -> tuple[dict[str, Any], ...]:
     """Everything that `kubectl kustomize ops/k8s` makes, with a worker for every installed suite, and what an overlay adds that catches up."""
     command = ["kubectl", "kustomize"] if shutil.which("kubectl") else ["kustomize", "build"]
     with tempfile.TemporaryDirectory() as folder:
@@ -37,7 +39,7 @@ def manifests() -> tuple[dict[str, Any], ...]:
         for suite in SUITES:
             if not (FOLDER / "suites" / dashed(suite)).is_dir():
                 add_suite(Path(folder) / "k8s", suite)
-        overlay = {"resources": ["k8s"], "components": ["k8s/catch-up"]}
+        overlay = {"resources": ["k8s"], "components": ["k8s/catch-up", *(f"k8s/{name}" for name in components)]}
         (Path(folder) / "kustomization.yaml").write_text(yaml.safe_dump(overlay))
         done = subprocess.run([*command, folder], capture_output=True, text=True, timeout=100, check=False)
     assert done.returncode == 0, done.stderr
@@ -61,9 +63,9 @@ def add_suite(folder: Path, suite: str) -> None:
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(listed))
 
 
-def of_kind(kind: str) -> dict[str, dict[str, Any]]:
+def of_kind(kind: str, *components: str) -> dict[str, dict[str, Any]]:
     """Name → manifest."""
-    return {made["metadata"]["name"]: made for made in manifests() if made["kind"] == kind}
+    return {made["metadata"]["name"]: made for made in manifests(*components) if made["kind"] == kind}
 
 
 def pods() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -80,8 +82,8 @@ def worker_of(suite: str) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_manifest_is_what_the_api_takes(version: str) -> None:
     validator = pytest.importorskip("kubernetes_validate")
-    checked = [made for made in manifests() if made["kind"] != "ScaledObject"]
-    assert len(checked) > 15
+    checked = [made for made in (*manifests(), *manifests(BUCKET)) if made["kind"] != "ScaledObject"]
+    assert len(checked) > 30
     for made in checked:
         validator.validate(made, version, strict=True)
 
@@ -138,6 +140,10 @@ def settings_of_all() -> dict[str, str]:
     return data
 
 
+def takes_all_settings(container: dict[str, Any]) -> bool:
+    return any("configMapRef" in source for source in container.get("envFrom", []))
+
+
 def test_the_settings_of_every_process_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "empty.toml").touch()
     (tmp_path / "token").write_text("0123456789abcdef")
@@ -147,7 +153,7 @@ def test_the_settings_of_every_process_are_accepted(tmp_path: Path) -> None:
         own = {variable["name"]: variable["value"] for variable in container["env"] if variable["name"].startswith("TOUCHSTONE_") and "value" in variable}
         for variable in [name for name in own if name.endswith("_FILE")]:
             path = tmp_path / f"{name}-{variable}"
-            path.write_text("all:0123456789abcdef" if "TOKENS" in variable else "postgresql+psycopg://u:p@h/d")
+            path.write_text("all:0123456789abcdef" if "TOKENS" in variable else "postgresql+psycopg://u:p@h/d")  # of keys, only the path is read
             own[variable] = str(path)
         assert load_settings(env=data | own, document=tmp_path / "empty.toml").http.port == 8080
 
@@ -155,7 +161,7 @@ def test_the_settings_of_every_process_are_accepted(tmp_path: Path) -> None:
 def test_every_file_that_a_setting_names_is_mounted_from_a_secret() -> None:
     for name, template in pods():
         (container,) = template["spec"]["containers"]
-        given = {variable["name"]: variable.get("value", "") for variable in container["env"]} | (settings_of_all() if container.get("envFrom") else {})
+        given = {variable["name"]: variable.get("value", "") for variable in container["env"]} | (settings_of_all() if takes_all_settings(container) else {})
         secrets = {volume["name"] for volume in template["spec"]["volumes"] if "secret" in volume}
         mounted = {mount["mountPath"] for mount in container["volumeMounts"] if mount["name"] in secrets and mount["readOnly"]}
         assert {str(Path(value).parent) for key, value in given.items() if key.endswith("_FILE")} == mounted, name
@@ -202,10 +208,56 @@ def test_what_runs_for_long_is_probed_and_may_be_moved_one_at_a_time() -> None:
         assert budgets[name] == made["spec"]["selector"]["matchLabels"]
 
 
-@pytest.mark.parametrize("name", [*map(worker_of, SUITES), CATCHING_UP])
+@pytest.mark.parametrize("name", [*map(worker_of, SUITES), CATCHING_UP, "archiver"])
 def test_a_worker_has_time_to_drain(name: str) -> None:
     spec = of_kind("Deployment")[name]["spec"]["template"]["spec"]
     assert spec["terminationGracePeriodSeconds"] > WorkerSettings().drain_timeout_s
+
+
+def mounts_of(name: str, *components: str) -> dict[str, dict[str, Any]]:
+    """Path → volume of a Deployment's container, with how it is mounted."""
+    spec = of_kind("Deployment", *components)[name]["spec"]["template"]["spec"]
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    return {mount["mountPath"]: volumes[mount["name"]] | mount for mount in spec["containers"][0]["volumeMounts"]}
+
+
+def settings_given(name: str) -> dict[str, Any]:
+    (container,) = of_kind("Deployment")[name]["spec"]["template"]["spec"]["containers"]
+    data = settings_of_all()
+    own = {each["name"]: each.get("value") or data.get(each.get("valueFrom", {}).get("configMapKeyRef", {}).get("key")) for each in container["env"]}
+    return (data if takes_all_settings(container) else {}) | own
+
+
+@pytest.mark.parametrize("setting", ["TOUCHSTONE_STORE_URL_FILE", "TOUCHSTONE_ARCHIVE_URL", "TOUCHSTONE_ARCHIVE_KEY_FILE"])
+def test_the_page_shows_what_the_archiver_keeps(setting: str) -> None:
+    assert settings_given("archiver")[setting] == settings_given("serve")[setting]
+
+
+def test_cases_are_kept_on_a_volume_that_archiver_and_page_may_have_on_different_nodes() -> None:
+    url = settings_of_all()["TOUCHSTONE_ARCHIVE_URL"]
+    for name in ("archiver", "serve"):
+        mount = mounts_of(name)[url.removeprefix("file://")]
+        claim = of_kind("PersistentVolumeClaim")[mount["persistentVolumeClaim"]["claimName"]]
+        assert claim["spec"]["accessModes"] == ["ReadWriteMany"]
+        assert not mount.get("readOnly")  # serve keeps the traces that applications send
+
+
+def test_cases_in_a_bucket_need_no_volume_and_may_be_reached() -> None:
+    assert not of_kind("PersistentVolumeClaim", BUCKET)
+    policy = of_kind("NetworkPolicy", BUCKET)["archive"]["spec"]
+    for name in ("archiver", "serve"):
+        template = of_kind("Deployment", BUCKET)[name]["spec"]["template"]
+        assert not [volume for volume in template["spec"]["volumes"] if "persistentVolumeClaim" in volume]
+        assert mounts_of(name, BUCKET).keys() == mounts_of(name).keys() - {settings_of_all()["TOUCHSTONE_ARCHIVE_URL"].removeprefix("file://")}
+        assert {"name": "touchstone-archive-bucket", "optional": True} in [source.get("secretRef") for source in template["spec"]["containers"][0]["envFrom"]]
+        assert policy["podSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
+    assert policy["egress"] == [{"ports": [{"port": 443, "protocol": "TCP"}]}]
+
+
+def test_who_opens_the_store_may_reach_its_database_and_nobody_else() -> None:
+    (chosen,) = of_kind("NetworkPolicy")["store"]["spec"]["podSelector"]["matchExpressions"]
+    opens = {template["metadata"]["labels"]["app.kubernetes.io/name"] for name, template in pods() if "TOUCHSTONE_STORE_URL_FILE" in str(template)}
+    assert (chosen["key"], chosen["operator"], set(chosen["values"])) == ("app.kubernetes.io/name", "In", opens)
 
 
 def test_only_one_projector_writes_the_store() -> None:

@@ -15,9 +15,10 @@ from touchstone.scorers.settings import COMMAND_LINE, IN_A_FILE, Key, Layer, env
 
 DOCUMENT_NAME = "touchstone.toml"
 PREFIX = "TOUCHSTONE_"
-#: Variables that are read elsewhere (a judge's by the suites, two by the compose files), or by people's tools, and are therefore not settings.
+#: Variables that are read elsewhere (a judge's by the suites, three by the compose files), or by people's tools, and are therefore not settings.
 #: TOUCHSTONE_DATA is the tests'.
 NOT_SETTINGS = judge_names() | {
+    "TOUCHSTONE_ARCHIVE_KEYS_SOURCE",
     "TOUCHSTONE_CONFIG",
     "TOUCHSTONE_DATA",
     "TOUCHSTONE_DEBUG",

@@ -193,6 +193,12 @@ class ArchiveSettings(Section):
     writers: Annotated[int, Field(ge=1, le=64)] = Field(8, description="objects that are written at the same time")
     search_bytes_max: Annotated[int, Field(ge=1_048_576, le=8_589_934_592)] = Field(268_435_456, description="cases that one step of a text search reads")
 
+    @field_validator("key_file", mode="before")
+    @classmethod
+    def _empty_is_none(cls, value: Any) -> Any:
+        """Read an empty text as no file: it is what a deployment's variable holds if nobody has set it, and it would be the working directory."""
+        return value or None
+
     @field_validator("policy")
     @classmethod
     def _policies_can_be_read(cls, value: tuple[str, ...]) -> tuple[str, ...]:
