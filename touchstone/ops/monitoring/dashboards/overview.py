@@ -58,8 +58,9 @@ HEALTH = Row(
         states("Brokers", "Green while the cluster answers a worker, and while it accepts its results.", (of("touchstone_broker_up"), "{{suite}} answers"),
                (of("touchstone_outbox_up"), "{{suite}} accepts")),
         lines("In flight", "Records consumed whose outcome is not acknowledged yet.", "short", (total("touchstone_events_in_flight", by="suite"), "{{suite}}")),
-        states("Store and live service", "Green while the projector reaches the broker and the store, and while the live service has events to send.",
+        states("Store, archive and live service", "Green while projector and archiver reach what they need, and while the live service has events to send.",
                (of("touchstone_projector_dependency_up", own=PROCESS), "{{dependency}} {{instance}}"),
+               (of("touchstone_archiver_dependency_up", own=PROCESS), "archive: {{dependency}} {{instance}}"),
                (of("touchstone_serve_broker_up", own=PROCESS), "live {{instance}}")),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Streaming: records, offsets, rebalances, the projector, and those who watch live."""
+"""Streaming: records, offsets, rebalances, the projector, the archiver, and those who watch live."""
 
 from touchstone.ops.monitoring.dashboards.parts import Page, Row, lines, number, states
 from touchstone.ops.monitoring.dashboards.queries import PROCESS, of, per_s, quantile, total
@@ -70,6 +70,25 @@ PROJECTOR = Row(
     ],
     width=8,
 )  # fmt: skip
+ARCHIVER = Row(
+    "Archiver",
+    [
+        lines("Results that wait", "Records of the results topic that the archiver has not read.", "short",
+              (f"max by (partition) ({of('touchstone_archiver_lag_records', own=PROCESS)})", "{{partition}}"), stacked=True),
+        lines("Cases", "Cases that the policy names. kept: new in the archive; known: there already, with a further result.", "cps",
+              (per_s("touchstone_archiver_cases_total", 'outcome=~"kept|known"', by="outcome", own=PROCESS), "{{outcome}}"), stacked=True),
+        lines("Not kept", "Cases that the policy names and the archive lacks, by why. Each further result of such a case counts again.", "cps",
+              (per_s("touchstone_archiver_cases_total", 'outcome!~"kept|known"', by="outcome", own=PROCESS), "{{outcome}}"), stacked=True),
+        lines("Results by policy", "Results read, and whether the policy keeps their case.", "cps",
+              (per_s("touchstone_archiver_results_total", by="wanted", own=PROCESS), "kept: {{wanted}}"), stacked=True),
+        lines("Time of a write", "Median and 99th percentile of writing some cases: objects and rows.", "s",
+              (quantile(0.5, "touchstone_archiver_write_seconds", own=PROCESS), "p50"),
+              (quantile(0.99, "touchstone_archiver_write_seconds", own=PROCESS), "p99")),
+        states("Broker, objects and store", "Green while the archiver reaches it.",
+               (of("touchstone_archiver_dependency_up", own=PROCESS), "{{dependency}} {{instance}}")),
+    ],
+    width=8,
+)  # fmt: skip
 CLIENTS, LIMIT = (total(f"touchstone_serve_{name}", by="job, instance", own=PROCESS) for name in ("clients", "clients_limit"))
 WATCHERS = Row(
     "Live service",
@@ -111,6 +130,6 @@ PROCESSES = Row(
 PAGE = Page(
     "touchstone-streaming",
     "Touchstone / Streaming",
-    "Records, offsets and rebalances; the projector and its store; the live service.",
-    [ACCOUNT, LAG, BROKER, PROJECTOR, WATCHERS, PROCESSES],
+    "Records, offsets and rebalances; the projector and its store; the archiver; the live service.",
+    [ACCOUNT, LAG, BROKER, PROJECTOR, ARCHIVER, WATCHERS, PROCESSES],
 )
