@@ -64,6 +64,7 @@ class Suite:
     `by_file`: its report has an entry per file, so that a repeated case counts again; else each event counts once.
 
     **How it is reported.** `columns`: the values of one-line listings and of the table of cases; `call(event_id, case_id)`: the name of a case in them.
+    `overall`: the value that stands for a whole result, by which lists are sorted; by default the first column's.
     `tables(report)`: the suite's own tables, shown before the usual ones. `reading(case, result)`: how a case reads beside its result; the case is None
     if only the result is at hand. Without it, every suite has a plain reading.
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
@@ -102,6 +103,7 @@ class Suite:
     reading: Callable[[Any, ScoreResult], CaseReading] | None = None
     metrics: tuple[str, ...] = ()
     value_max: float = 1.0
+    overall: str = ""
     call: Callable[[str, str | None], str] = _call
     mixes_concerns: bool = True
     group: Callable[[ScoreResult], Group | None] = default_group
@@ -152,6 +154,15 @@ class Suite:
     def shown_columns(self, values: Mapping[str, float]) -> tuple[Column, ...]:
         """The columns of listings; where the suite names none, its first few values."""
         return self.columns or tuple(Column(name, name, None) for name in list(values)[:COLUMNS_MAX])
+
+    def overall_of(self, values: Mapping[str, float]) -> float | None:
+        """How good a result is as a whole, from 0 to 1, the best; None if its values do not say, or no way is good."""
+        name = self.overall or next((one.value for one in self.columns), "")
+        better = next((one.better for one in self.columns if one.value == name), "higher")
+        if name not in values or better is None:
+            return None
+        share = min(max(values[name] / self.value_max, 0.0), 1.0)
+        return 1 - share if better == "lower" else share
 
     def case_name(self, result: ScoreResult) -> str:
         """The name of a case for people."""

@@ -1,17 +1,21 @@
 """Results with codes, kinds and models, for tests of the history."""
 
+from functools import cache
 from typing import Any
 
 from sqlalchemy import text
 
 from tests.streams.results_topic import BEGAN as AT
-from tests.streams.results_topic import TOPIC, projection, result
+from tests.streams.results_topic import TOPIC, records, result
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import annotations, cases, codes, feedback, history_indexes, results, views
 from touchstone.schemas.result import Failure, Finding, ScoreResult, Severity
+from touchstone.scorers.registry import usable_suites
+from touchstone.scorers.suite import Suite
 from touchstone.streams.account.listed import Listed
+from touchstone.streams.account.projection import project
 
-__all__ = ["AT", "add", "as_version_3", "scored"]
+__all__ = ["AT", "add", "as_version_3", "as_version_4", "scored"]
 
 
 def scored(
@@ -36,7 +40,22 @@ def scored(
 
 
 def add(store: ResultStore, *events: ScoreResult) -> None:
-    store.apply(projection(*events, first=store.positions(TOPIC).get(0, 0)), 0.0)
+    first = store.positions(TOPIC).get(0, 0)
+    store.apply(project(TOPIC, {0: first or None}, {0: records(*events, first=first)}, _suites()), 0.0)
+
+
+@cache
+def _suites() -> dict[str, Suite]:
+    return usable_suites()
+
+
+def as_version_4(store: ResultStore) -> None:
+    """Take out what version 5 has added."""
+    with store.engine.begin() as connection:
+        for index in history_indexes:
+            index.drop(connection, checkfirst=True)
+        connection.execute(text(f"ALTER TABLE {results.name} DROP COLUMN overall"))
+        connection.execute(text("UPDATE touchstone_schema SET version = 4"))
 
 
 def as_version_3(store: ResultStore) -> None:

@@ -5,11 +5,12 @@ from datetime import timedelta
 import pytest
 
 from tests.ops.store.histories import AT, add, scored
-from touchstone.ops.store.case_filter import CaseFilter, FilterError
+from touchstone.ops.store.case_filter import SORTS, CaseFilter, FilterError
 from touchstone.ops.store.case_rows import CaseRow
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.history import History
 from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.result import ScoreResult
 
 
 @pytest.fixture
@@ -40,8 +41,11 @@ def ids(store: ResultStore, **wanted: object) -> list[str]:
     ("wanted", "found"),
     [
         ({}, ["t-4", "e3", "e2", "e1"]),
-        ({"sort": "oldest"}, ["e1", "e2", "e3", "t-4"]),
-        ({"sort": "findings"}, ["e2", "t-4", "e3", "e1"]),
+        ({"sort": "time"}, ["e1", "e2", "e3", "t-4"]),
+        ({"sort": "-findings"}, ["e2", "t-4", "e3", "e1"]),
+        ({"sort": "findings"}, ["e3", "e1", "t-4", "e2"]),
+        ({"sort": "label"}, ["t-4", "e2", "e3", "e1"]),
+        ({"sort": "-label"}, ["e1", "e3", "t-4", "e2"]),
         ({"suite": ("clinical",)}, ["t-4"]),
         ({"label": ("Fail", "unscored")}, ["t-4", "e3", "e2"]),
         ({"code": ("hallucination",)}, ["t-4", "e2"]),
@@ -85,10 +89,11 @@ def test_a_row_says_what_other_tables_know_of_its_case(filled: ResultStore) -> N
     assert row.kept.path == "traces/trace-4.json"
 
 
-@pytest.mark.parametrize("sort", ["newest", "oldest", "findings"])
+@pytest.mark.parametrize("sort", SORTS)
 def test_pages_hold_every_case_once_while_others_are_added(store: ResultStore, sort: str) -> None:
     # Many at the same moment: the id decides.
-    add(store, *(scored(f"e{n:02}", n, seconds=n // 5) for n in range(23)))
+    labels = ("Pass", "Fail", "Review")
+    add(store, *(scored(f"e{n:02}", n, seconds=n // 5, score=n % 4 / 3, label=labels[n % 3], codes=("a", "b")[: n % 3]) for n in range(23)))
     history, seen, cursor = History(store.engine), list[str](), None
     for turn in range(10):
         page = history.cases(CaseFilter(sort=sort), 5, cursor)  # type: ignore[arg-type]
@@ -96,9 +101,28 @@ def test_pages_hold_every_case_once_while_others_are_added(store: ResultStore, s
         cursor = page.next
         if cursor is None:
             break
-        add(store, scored(f"new-{turn}", 100 + turn, seconds=1000 if sort == "newest" else -1000))
+        add(store, scored(f"new-{turn}", 100 + turn, seconds=-1000 if sort == "time" else 1000))
     assert sorted(name for name in seen if name.startswith("e")) == [f"e{n:02}" for n in range(23)]
     assert len(seen) == len(set(seen))
+
+
+def test_a_list_by_value_begins_with_the_worst_whatever_the_suites_scale_and_ends_with_what_has_none(store: ResultStore) -> None:
+    def valued(event: str, offset: int, suite: str, **values: float) -> ScoreResult:
+        return scored(event, offset, suite=suite).model_copy(update={"values": values})
+
+    add(
+        store,
+        valued("good", 0, "clinical", overall=97.5, format=0.0),
+        valued("bad", 1, "summary_loss", loss=0.9),
+        valued("fair", 2, "summary_loss", loss=0.25),
+        valued("middling", 3, "safe_v0", composite=0.5, CR=1.0),
+        valued("nothing", 4, "safe_v0"),
+        valued("strange", 5, "not_installed", overall=3.0),
+        valued("middling too", 6, "safe_v0", composite=0.5),
+    )
+    assert ids(store, sort="overall") == ["bad", "middling too", "middling", "fair", "good", "strange", "nothing"]
+    assert ids(store, sort="-overall") == ["good", "fair", "middling too", "middling", "bad", "strange", "nothing"]
+    assert [row.overall for row in History(store.engine).cases(CaseFilter(sort="overall"), 2).rows] == [pytest.approx(0.1), 0.5]
 
 
 @pytest.mark.parametrize("cursor", ["x", "e30", "WyJvbGRlc3QiLDEsImEiXQ", "WyJuZXdlc3QiLDFlOTksImEiXQ", "WyJuZXdlc3QiLCJhIiwiYSJd", "é", "a" * 5000])
@@ -157,7 +181,7 @@ def test_a_replaced_result_has_the_codes_of_its_new_row(store: ResultStore) -> N
 
 
 def test_a_filter_is_the_same_after_its_address() -> None:
-    wanted = CaseFilter(suite=("a", "b"), label=("Fail",), q="ü&=", since=AT, kept="no", sort="oldest")
+    wanted = CaseFilter(suite=("a", "b"), label=("Fail",), q="ü&=", since=AT, kept="no", sort="time")
     assert CaseFilter.parse(wanted.parameters()) == wanted
 
 

@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine, inspect, text
+from sqlalchemy import create_engine, inspect, select, text
 
-from tests.ops.store.histories import add, as_version_3, scored
+from tests.ops.store.histories import add, as_version_3, as_version_4, scored
 from tests.streams.fakes import FakeRecord
 from touchstone.ops.store import migration
 from touchstone.ops.store.engine import open_engine
@@ -121,6 +121,25 @@ def test_a_store_of_version_3_lists_its_cases_afterwards(store_url: str, create:
         assert {str(index["name"]) for index in inspect(store.engine).get_indexes("touchstone_results")} == {str(index.name) for index in results.indexes}
     finally:
         store.close()
+
+
+def test_a_store_of_version_4_says_how_good_its_results_are_afterwards(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = ResultStore.open(store_url, create=True)
+    add(store, *(scored(f"e{n}", n, score=n / 10) for n in range(5)), scored("x", 9, suite="not_installed"))
+    as_version_4(store)
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE touchstone_results SET scores = '{' WHERE event_id = 'e3'"))
+    store.close()
+    monkeypatch.setattr(migration, "_ROWS_AT_A_TIME", 2)
+    store = ResultStore.open(store_url)
+    try:
+        with store.engine.connect() as connection:
+            found = dict(connection.execute(select(results.c.event_id, results.c.overall)).tuples().all())
+        assert found == {"e0": 0.0, "e1": 0.1, "e2": 0.2, "e3": None, "e4": 0.4, "x": None}
+        assert {str(index["name"]) for index in inspect(store.engine).get_indexes("touchstone_results")} == {str(index.name) for index in results.indexes}
+    finally:
+        store.close()
+    assert version_of(store_url) == SCHEMA_VERSION
 
 
 def test_a_crash_in_the_middle_leaves_the_old_store_whole(old_url: str) -> None:

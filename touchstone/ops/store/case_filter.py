@@ -5,11 +5,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, Self
+from typing import Any, Final, Literal, Self, get_args
 from urllib.parse import urlencode
 
-Sort = Literal["newest", "oldest", "findings"]
-SORTS: Final[tuple[Sort, ...]] = ("newest", "oldest", "findings")
+Sort = Literal["-time", "time", "overall", "-overall", "label", "-label", "findings", "-findings"]
+SORTS: Final[tuple[Sort, ...]] = get_args(Sort)
+NEWEST: Final[Sort] = "-time"
 LABELS: Final = ("Pass", "Review", "Warn", "Fail", "unscored")
 SEVERITIES: Final = ("critical", "major", "minor", "info")
 SOURCES: Final = ("production", "eval", "other")
@@ -33,6 +34,7 @@ class CaseFilter:
     """Which results a list shows. Empty: no restriction.
 
     `q`: part of an event id, a case id or a code, whatever the case of its letters. `since` is included, `until` is not. `digest`: of the configuration.
+    `sort`: a leading `-` begins with the largest; `overall` and `label` begin with the worst, and what has the same is newest first.
     `kept`: `yes` if the archive holds the event. `value`: names of values that a result must have, each alone or with a bound (`loss>=0.2`); all must be so.
     `scope`: suites that the reader may see; it comes from the reader's token and never from an address.
     """
@@ -54,7 +56,7 @@ class CaseFilter:
     since: datetime | None = None
     until: datetime | None = None
     q: str = ""
-    sort: Sort = "newest"
+    sort: Sort = NEWEST
     scope: frozenset[str] | None = field(default=None)
 
     @classmethod
@@ -91,7 +93,7 @@ class CaseFilter:
                 found += [(name, one) for one in value]
             elif isinstance(value, datetime):
                 found.append((name, value.astimezone(UTC).isoformat().replace("+00:00", "Z")))
-            elif value and (name, value) != ("sort", "newest"):
+            elif value and (name, value) != ("sort", NEWEST):
                 found.append((name, value))
         return found
 

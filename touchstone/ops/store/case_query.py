@@ -4,18 +4,21 @@ import base64
 import binascii
 import operator
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import ColumnElement, Float, and_, exists, false, func, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Float, and_, case, exists, false, func, literal, or_, select, tuple_
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
-from touchstone.ops.store.case_filter import CaseFilter, FilterError, read_bound
+from touchstone.ops.store.case_filter import CaseFilter, FilterError, Sort, read_bound
 from touchstone.ops.store.rows import to_micros
 from touchstone.ops.store.schema import cases, codes, feedback, results
 
 _CURSOR_CHARS_MAX: Final = 2_048
+#: The column of a row that holds its place in an order.
+_KEY: Final = "order_key"
 _FIELDS: Final = {
     "suite": results.c.suite,
     "label": results.c.label,
@@ -26,12 +29,9 @@ _FIELDS: Final = {
     "severity": results.c.severity,
 }
 _SIGNS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-#: Sort → its columns. The result id makes the order complete.
-ORDERS: Final[dict[str, tuple[ColumnElement[Any], ...]]] = {
-    "newest": (results.c.scored_at, results.c.result_id),
-    "oldest": (results.c.scored_at, results.c.result_id),
-    "findings": (results.c.findings_total, results.c.scored_at, results.c.result_id),
-}
+#: The worst label is the least.
+_RANKS: Final = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
+_PLACE: Final = (results.c.scored_at, results.c.result_id)
 
 
 def where(wanted: CaseFilter) -> list[ColumnElement[bool]]:
@@ -128,26 +128,56 @@ def matched(text: str, event_id: str, case_id: str, found: Sequence[str]) -> str
     return "code" if any(wanted in code.lower() for code in found) else "result_id"
 
 
-def ordered(sort: str) -> list[ColumnElement[Any]]:
-    """The order of a list."""
-    return [column.asc() if sort == "oldest" else column.desc() for column in ORDERS[sort]]
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order of a list: by one expression (None: by time alone), then newest first, then by result id, which makes it complete.
+
+    The expression is never NULL, which has no place in a comparison. `type`: of its values.
+    """
+
+    name: str
+    key: ColumnElement[Any] | None = None
+    type: type = int
+
+    @classmethod
+    def of(cls, sort: Sort) -> "Order":
+        """The order of a filter."""
+        by, is_descending = sort.removeprefix("-"), sort.startswith("-")
+        if by == "overall":  # what nobody has valued is last, whichever way
+            return cls(sort, func.coalesce(results.c.overall, -1.0 if is_descending else 2.0), float)
+        if by == "label":
+            return cls(sort, case(_RANKS, value=results.c.label, else_=_RANKS["Review"]))
+        return cls(sort, results.c.findings_total if by == "findings" else None)
+
+    @property
+    def columns(self) -> list[ColumnElement[Any]]:
+        """What to order by."""
+        if self.key is None:
+            return [column.asc() if self.name == "time" else column.desc() for column in _PLACE]
+        return [self.key.desc() if self.name.startswith("-") else self.key.asc(), *(column.desc() for column in _PLACE)]
+
+    @property
+    def shown(self) -> list[ColumnElement[Any]]:
+        """What a query selects, so that its rows have a cursor."""
+        return [] if self.key is None else [self.key.label(_KEY)]
+
+    def after(self, cursor: str | None) -> list[ColumnElement[bool]]:
+        """The condition of a further page. Raises `FilterError` for a cursor that no list of this order gave."""
+        if not cursor:
+            return []
+        *own, at, result_id = read_key(cursor, self.name, (*([] if self.key is None else [self.type]), int, str))
+        place, mark = tuple_(*_PLACE), tuple_(literal(at), literal(result_id))
+        if self.key is None:
+            return [place > mark if self.name == "time" else place < mark]
+        is_further = self.key < own[0] if self.name.startswith("-") else self.key > own[0]
+        return [or_(is_further, and_(self.key == own[0], place < mark))]
+
+    def cursor(self, row: Any) -> str:
+        """The cursor after a row."""
+        return written_key(self.name, [*([] if self.key is None else [getattr(row, _KEY)]), row.scored_at, row.result_id])
 
 
-def after(sort: str, cursor: str | None) -> list[ColumnElement[bool]]:
-    """The condition of a further page. Raises `FilterError` for a cursor that no list of this order gave."""
-    if not cursor:
-        return []
-    key = read_key(cursor, sort, (*(int for _ in ORDERS[sort][1:]), str))
-    place, marks = tuple_(*ORDERS[sort]), tuple_(*(literal(part) for part in key))
-    return [place > marks if sort == "oldest" else place < marks]
-
-
-def cursor_of(sort: str, row: Any) -> str:
-    """The cursor after a row."""
-    return written_key(sort, [getattr(row, column.key or "") for column in ORDERS[sort]])
-
-
-def written_key(made_for: str, key: Sequence[int | str]) -> str:
+def written_key(made_for: str, key: Sequence[float | str]) -> str:
     """A cursor for a list in one order."""
     return base64.urlsafe_b64encode(orjson.dumps([made_for, *key])).rstrip(b"=").decode()
 
@@ -166,6 +196,6 @@ def read_key(cursor: str, made_for: str, types: Sequence[type]) -> list[Any]:
     return key
 
 
-def _fits(part: int | str) -> bool:
+def _fits(part: float | str) -> bool:
     """True if a column can be compared with it."""
     return "\0" not in part if isinstance(part, str) else abs(part) < 2**63

@@ -49,7 +49,10 @@ def case_of(row: Any) -> CaseRow:
 
 @dataclass(frozen=True, slots=True)
 class ListedCase:
-    """One result in a list. `kept`: the archive's row of its event, if there is one. `matched`: which of id and codes holds the text searched for."""
+    """One result in a list. `overall`: how good it is, from 0 to 1.
+
+    `kept`: the archive's row of its event, if there is one. `matched`: which of id and codes holds the text searched for.
+    """
 
     result_id: str
     event_id: str
@@ -69,6 +72,7 @@ class ListedCase:
     model: str
     at: datetime
     place: Position
+    overall: float | None = None
     kept: CaseRow | None = None
     feedback: Rating | None = None
     annotations_total: int = 0

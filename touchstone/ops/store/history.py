@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Engine, Select, func, literal, or_, select
 
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
-from touchstone.ops.store.case_query import after, cursor_of, matched, ordered, where
+from touchstone.ops.store.case_query import Order, matched, where
 from touchstone.ops.store.case_rows import CaseHistory, CaseRow, FacetValue, Feedback, ListedCase, Page, Rating, Run, RunComparison, case_of
 from touchstone.ops.store.cases import annotations_of, feedback_row
 from touchstone.ops.store.engine import reading
@@ -25,7 +25,7 @@ _DAY: Final = 86_400_000_000
 _EVERYTHING: Final = CaseFilter()
 _SHOWN: Final = (
     *("result_id", "event_id", "case_id", "kind", "suite", "suite_version", "config_digest", "label", "scores", "severity", "findings_total"),
-    *("failures_total", "concern_id", "batch_id", "model", "scored_at", "source_topic", "source_topic_id", "source_partition", "source_offset"),
+    *("failures_total", "overall", "concern_id", "batch_id", "model", "scored_at", "source_topic", "source_topic_id", "source_partition", "source_offset"),
 )
 #: What results can be counted by. Codes and sources are in tables of their own.
 FACETS: Final = ("code", "label", "suite", "model", "concern", "batch", "source", "day", "kind", "severity", "version")
@@ -54,12 +54,13 @@ class History:
         """A page of the results that fit, in the filter's order. `count`: also count them all. Raises `FilterError` for a foreign cursor."""
         conditions = where(wanted)
         size = max(1, min(limit, PAGE_MAX))
-        query = select(*(results.c[name] for name in _SHOWN)).where(*conditions, *after(wanted.sort, cursor)).order_by(*ordered(wanted.sort))
+        order = Order.of(wanted.sort)
+        query = select(*(results.c[name] for name in _SHOWN), *order.shown).where(*conditions, *order.after(cursor)).order_by(*order.columns)
         with reading(self.engine) as connection:
             rows = connection.execute(query.limit(size + 1)).all()
             total = connection.execute(_counted(conditions)).scalar_one() if count else 0
             shown = _listed(connection, rows[:size], wanted.q)
-        following = cursor_of(wanted.sort, rows[size - 1]) if len(rows) > size else None
+        following = order.cursor(rows[size - 1]) if len(rows) > size else None
         return Page(shown, following, total if count and total <= COUNTED_MAX else None, min(total, COUNTED_MAX))
 
     def facets(self, wanted: CaseFilter = _EVERYTHING, by: str = "label", limit: int = FACET_VALUES_MAX) -> list[FacetValue]:
@@ -135,7 +136,7 @@ def _listed(connection: Connection, rows: Sequence[Any], text: str) -> tuple[Lis
 
 
 def _case(row: Any, found: Sequence[str], kept: CaseRow | None, rated: dict[str, Rating], annotated: dict[str, int], text: str) -> ListedCase:
-    plain = {name: getattr(row, name) for name in _SHOWN[:8] + _SHOWN[9:12] + ("model",)}
+    plain = {name: getattr(row, name) for name in _SHOWN[:8] + _SHOWN[9:13] + ("model",)}
     return ListedCase(
         **plain,
         values=orjson.loads(row.scores),

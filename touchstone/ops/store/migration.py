@@ -24,21 +24,27 @@ from touchstone.ops.store.schema import (
 )
 from touchstone.ops.store.writes import insert_codes, insert_results, update_results
 from touchstone.schemas.result import ScoreResult, SourceRef
-from touchstone.streams.account.listed import NOT_LISTED, Listed, listed_of
+from touchstone.scorers.registry import usable_suites
+from touchstone.scorers.suite import Suite
+from touchstone.streams.account.listed import NOT_LISTED, Listed, listed_of, overall_of
 from touchstone.streams.account.projection import Unreadable, content_of
 from touchstone.streams.wire.codec import encode_result
 
 _OLD: Final = "touchstone_results_1"
 _ROWS_AT_A_TIME: Final = 500
+_OVERALL: Final = "overall DOUBLE PRECISION"
 
 
 def migrate(connection: Connection, version: int) -> None:
-    """Bring the tables from `version` to `SCHEMA_VERSION`."""
+    """Bring the tables from `version` to `SCHEMA_VERSION`. What only a suite can say of its results is left open if the suite is not installed here."""
     if version == 1:
         _keep_whole_documents(connection)
     if version < 3:
         _know_topics(connection, version)
-    _list_cases(connection, version)
+    if version < 4:
+        _list_cases(connection, version)
+    elif version == 4:
+        _know_overall(connection)
     connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
 
 
@@ -58,14 +64,15 @@ def _list_cases(connection: Connection, version: int) -> None:
     if version > 1:  # of a store of version 1, the table was just made anew
         texts = [f"{name} VARCHAR(512) NOT NULL DEFAULT ''" for name in ("kind", "case_id", "model")]
         numbers = [f"{name} INTEGER NOT NULL DEFAULT 0" for name in ("findings_total", "failures_total")]
-        _add(connection, results, *texts, "severity VARCHAR(16) NOT NULL DEFAULT ''", *numbers)
+        _add(connection, results, *texts, "severity VARCHAR(16) NOT NULL DEFAULT ''", *numbers, _OVERALL)
     for table in (codes, cases, annotations, feedback, views):
         table.create(connection, checkfirst=True)
     names = [name for name in Listed._fields if name != "codes"]
-    next_rows = select(results.c.result_id, results.c.document).order_by(results.c.result_id).limit(_ROWS_AT_A_TIME)
+    suites = usable_suites()
+    next_rows = select(results.c.result_id, results.c.suite, results.c.document).order_by(results.c.result_id).limit(_ROWS_AT_A_TIME)
     page = next_rows
     while rows := connection.execute(page).all():
-        listed = [(row.result_id, found) for row in rows if (found := _listed(row.document))]
+        listed = [(row.result_id, found) for row in rows if (found := _listed(row.document, suites.get(row.suite)))]
         if listed:
             update_results(connection, names, [{"result_id": result_id, **found._asdict()} for result_id, found in listed])
             insert_codes(connection, [(result_id, code) for result_id, found in listed for code in found.codes])
@@ -75,9 +82,34 @@ def _list_cases(connection: Connection, version: int) -> None:
             index.create(connection, checkfirst=True)
 
 
-def _listed(document: str) -> Listed | None:
+def _know_overall(connection: Connection) -> None:
+    """Before version 5, no column said how good a result is as a whole."""
+    for index in history_indexes:  # one of them holds the column now
+        index.drop(connection, checkfirst=True)
+    _add(connection, results, _OVERALL)
+    suites = usable_suites()
+    next_rows = select(results.c.result_id, results.c.suite, results.c.scores).order_by(results.c.result_id).limit(_ROWS_AT_A_TIME)
+    page = next_rows
+    while rows := connection.execute(page).all():
+        found = [(row.result_id, overall_of(_values(row.scores), suites.get(row.suite))) for row in rows]
+        if known := [{"result_id": result_id, "overall": overall} for result_id, overall in found if overall is not None]:
+            update_results(connection, ["overall"], known)
+        page = next_rows.where(results.c.result_id > rows[-1].result_id)
+    for index in history_indexes:
+        index.create(connection, checkfirst=True)
+
+
+def _values(scores: str) -> dict[str, float]:
+    """The values of a row; none of a damaged one."""
     try:
-        return listed_of(ScoreResult.model_validate_json(document, extra="ignore"))
+        return dict(json.loads(scores))
+    except (ValueError, TypeError):
+        return {}
+
+
+def _listed(document: str, suite: Suite | None) -> Listed | None:
+    try:
+        return listed_of(ScoreResult.model_validate_json(document, extra="ignore"), suite)
     except (ValueError, TypeError, RecursionError):
         return None
 

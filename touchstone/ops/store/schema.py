@@ -5,7 +5,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaD
 from touchstone.streams.account.listed import CODE_CHARS_MAX
 from touchstone.streams.account.projection import TEXT_CHARS_MAX
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 metadata = MetaData()
 _name = String(TEXT_CHARS_MAX)
@@ -44,13 +44,17 @@ results = Table(
     Column("severity", String(16), nullable=False, server_default=""),
     Column("findings_total", Integer, nullable=False, server_default="0"),
     Column("failures_total", Integer, nullable=False, server_default="0"),
+    Column("overall", Float(53)),
     Index("touchstone_results_report", "report_id"),
     Index("touchstone_results_source", "suite", "suite_version", "source_topic", "source_partition", "source_offset"),
 )
 
 #: Indexes for lists of cases, newest first. On SQLite the first one holds every column that a filter names, so that documents need not be read;
 #: PostgreSQL keeps long documents outside of their rows, and limits the size of an index entry.
-_FILTERED = ("suite", "label", "event_id", "case_id", "kind", "model", "concern_id", "batch_id", "severity", "findings_total", "suite_version", "config_digest")
+_FILTERED = (
+    *("suite", "label", "event_id", "case_id", "kind", "model", "concern_id", "batch_id", "severity", "findings_total", "suite_version", "config_digest"),
+    "overall",
+)
 _columns = results.c
 history_indexes = (
     Index("touchstone_results_newest", _columns.scored_at, _columns.result_id).ddl_if(dialect="postgresql"),

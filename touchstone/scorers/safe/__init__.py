@@ -72,6 +72,7 @@ SUITE = Suite(
     columns=view.COLUMNS,
     reading=reading,
     metrics=(*METRICS, "composite"),
+    overall="composite",
     mixes_concerns=False,
     report=view.report,
     verdict=view.verdict,

@@ -178,7 +178,8 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
     texts = (result.result_id, result.event_id, result.case_id or "", result.kind, result.suite, result.suite_version, result.config_digest)
     _bounded(*texts, result.source.topic, result.source.topic_id)
     _bounded_position(result.source.partition, result.source.offset)
-    batch, size = _batch_and_size(result, suites.get(result.suite))
+    suite = suites.get(result.suite)
+    batch, size = _batch_and_size(result, suite)
     return ResultRow(
         *(result.result_id, result.event_id, result.suite, result.suite_version, result.config_digest),
         label=result.label,
@@ -190,7 +191,7 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
         document=value.decode(),
         content=content_of(result),
         checksum=result.source.checksum,
-        listed=listed_of(result),
+        listed=listed_of(result, suite),
     )
 
 

@@ -22,7 +22,9 @@ FILTER = (
     Parameter("since", "scored at or after this moment (ISO 8601)"),
     Parameter("until", "scored before this moment (ISO 8601)"),
     Parameter("q", "part of an event id, a case id or a code"),
-    Parameter("sort", "the order of the list; counts and runs, which have their own, take it so that the filter of a list can be sent as it is", values=SORTS),
+    Parameter(
+        "sort", "the order of a list: newest first by default; overall and label begin with the worst. Counts and runs take it and ignore it", values=SORTS
+    ),
 )
 CURSOR = Parameter("cursor", "`next` of the page before")
 LIMIT = Parameter("limit", "at most so many", 1, PAGE_MAX)

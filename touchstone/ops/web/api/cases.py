@@ -98,6 +98,7 @@ def listed(row: ListedCase, suites: Mapping[str, Suite]) -> dict[str, Any]:
         "suite_version": row.suite_version,
         "label": row.label,
         "values": row.values,
+        "overall": row.overall,
         "codes": list(row.codes),
         "severity": row.severity or None,
         "findings_total": row.findings_total,

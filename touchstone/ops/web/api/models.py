@@ -14,7 +14,8 @@ State = Literal["kept", "source_expired", "too_large", "unreadable", "removed", 
 class ListedCase(Answer):
     """A case with one of its results. `kept`: the archive has it. `feedback`: up, down, or null. `annotated`: somebody has annotated it.
 
-    `severity`: the highest of its findings. `matched`: which of id and codes holds the text that was searched for.
+    `overall`: how good the result is, from 0 to 1, or null. `severity`: the highest of its findings.
+    `matched`: which of id and codes holds the text that was searched for.
     """
 
     event_id: str
@@ -26,6 +27,7 @@ class ListedCase(Answer):
     suite_version: str
     label: str
     values: dict[str, float | None]
+    overall: float | None
     codes: list[str]
     severity: str | None
     findings_total: int
