@@ -3,10 +3,10 @@ from pydantic import SecretStr, ValidationError
 
 from tests.clock import Clock
 from touchstone.ops.web.access import EVERYTHING, Access, Grant
-from touchstone.schemas.settings.house import ServeSettings
+from touchstone.schemas.settings.house import TOKEN_SCOPES, ServeSettings, TokenGrant
 
 RESULTS = frozenset({"results"})
-TOKENS = (("everything-token-1", None, frozenset({"results", "text", "annotate", "admin"})), ("only-one-token-22", frozenset({"one"}), RESULTS))
+TOKENS = (TokenGrant("everything-token-1", None, TOKEN_SCOPES), TokenGrant("only-one-token-22", frozenset({"one"}), RESULTS))
 
 
 def test_a_token_grants_its_suites() -> None:
@@ -102,7 +102,7 @@ def test_a_token_says_what_it_may_do() -> None:
 
 def test_a_table_of_a_settings_file_names_scopes() -> None:
     settings = ServeSettings.model_validate({"tokens": [{"token": "0123456789abcdef", "suites": "all", "scopes": ["text"]}]})
-    assert settings.grants() == (("0123456789abcdef", None, frozenset({"results", "text"})),)
+    assert settings.grants() == (("0123456789abcdef", None, frozenset({"results", "text"}), ""),)
 
 
 @pytest.mark.parametrize("entry", ["all/everything:0123456789abcdef", "all/text annotate:0123456789abcdef", "/text:0123456789abcdef"])

@@ -4,10 +4,11 @@ import hashlib
 import hmac
 import secrets
 import time
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from touchstone.schemas.settings.house import TOKEN_SCOPES
+from touchstone.schemas.settings.house import TOKEN_SCOPES, TokenGrant
 
 #: Suites that a client may see; None: all of them.
 Scope = frozenset[str] | None
@@ -18,10 +19,15 @@ USED_MAX = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The suites that a client may see, and its scopes: what it may do with their cases."""
+    """The suites that a client may see, and its scopes: what it may do with their cases.
+
+    `name`: whose token it is; empty if the settings do not say. `taken`: the names of all tokens, as `_folded` writes them.
+    """
 
     scope: Scope
     scopes: frozenset[str] = frozenset({"results"})
+    name: str = ""
+    taken: frozenset[str] = frozenset()
 
     def sees(self, suite: str | None) -> bool:
         """True if the client may see events of a suite."""
@@ -31,13 +37,24 @@ class Grant:
         """True if the client has a scope."""
         return scope in self.scopes
 
+    def may_write_as(self, reviewer: str) -> bool:
+        """True if the client may write under a name: its own; without one, any that belongs to no token and is not like one; an admin, any."""
+        if self.may("admin"):
+            return True
+        return reviewer == self.name if self.name else _folded(reviewer) not in self.taken
+
+
+def _folded(name: str) -> str:
+    """A name without what people do not see: case, blanks, forms of the same letter."""
+    return "".join(one for one in unicodedata.normalize("NFKC", name).casefold() if one.isprintable() and not one.isspace())
+
 
 EVERYTHING = Grant(None, TOKEN_SCOPES)
 NOTHING = Grant(frozenset(), frozenset())
 
 
 class Access:
-    """Checks tokens and tickets. `tokens`: (token, suites, scopes); without any, every client sees everything and may do everything.
+    """Checks tokens and tickets. Without any token, every client sees everything and may do everything.
 
     Tickets are signed with a key made from the tokens, so every instance with the same settings accepts a ticket, each of them once.
     `scraper`: a token for the metrics alone, the same as for the pages of other processes.
@@ -45,13 +62,14 @@ class Access:
 
     def __init__(
         self,
-        tokens: Sequence[tuple[str, frozenset[str] | None, frozenset[str]]],
+        tokens: Sequence[TokenGrant],
         ticket_s: float,
         clock: Callable[[], float] = time.time,
         *,
         scraper: str | None = None,
     ) -> None:
-        self._tokens = [(token.encode(), Grant(scope, scopes)) for token, scope, scopes in tokens]
+        taken = frozenset(_folded(one.name) for one in tokens if one.name)
+        self._tokens = [(one.token.encode(), Grant(one.suites, one.scopes, one.name, taken)) for one in tokens]
         self._ticket_s = ticket_s
         self._clock = clock
         self._scraper = None if scraper is None else f"Bearer {scraper}".encode()

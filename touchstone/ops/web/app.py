@@ -21,10 +21,10 @@ from touchstone.ops.web.access import Access, Grant
 from touchstone.ops.web.api.api import endpoints, open_sources
 from touchstone.ops.web.api.calls import Desk, EncodedRoute
 from touchstone.ops.web.api.sources import Sources
-from touchstone.ops.web.documents import METRICS, Documents
+from touchstone.ops.web.documents import METRICS, OPENAPI, Documents
 from touchstone.ops.web.guard import Guard
 from touchstone.ops.web.page import PAGES, load_page
-from touchstone.ops.web.query import BadRequest, check_names, read_wish
+from touchstone.ops.web.query import BadRequest, check_names, check_scope, read_wish
 from touchstone.ops.web.service import Handler, Json, Service, refused
 from touchstone.ops.web.streams import CLOSE_TOKEN, HELLO_S, EventStream, counted, run_socket
 
@@ -83,14 +83,12 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
         Route("/v1/ticket", api.ticket, methods=["POST"]),
     ]
     routes += [
-        Route(path.replace("{id}", "{id:whole}"), api.with_grant(handler, for_scraper=path == METRICS))
+        Route(path.replace("{id}", "{id:whole}"), api.with_grant(handler, for_scraper=path == METRICS, scope=None if path == OPENAPI else "results"))
         for path, handler in Documents(service, clock).handlers.items()
     ]
     desk = Desk()
     sources = Sources(service.open_sources or partial(open_sources, service.settings), service.suites)
-    routes += [
-        EncodedRoute(one.path, api.with_grant(desk.handler(one), for_scraper=False), methods=[one.method]) for one in endpoints(sources, service.settings)
-    ]
+    routes += [EncodedRoute(one.path, api.with_grant(desk.handler(one), scope=None), methods=[one.method]) for one in endpoints(sources, service.settings)]
     inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _as_json})
     if serve.cors_origins:
         names = ["Authorization", "Content-Type", "If-Match", "Last-Event-ID", "Cache-Control"]
@@ -119,18 +117,24 @@ class Api:
         self._access = access
         self._unknown = 0
 
-    def with_grant(self, handler: Handler, *, for_scraper: bool) -> Callable[[Request], Awaitable[Response]]:
-        """A handler behind a token. Mistakes in a request are reported in one line. `for_scraper`: accept the scraper's token, too."""
+    def with_grant(self, handler: Handler, *, for_scraper: bool = False, scope: str | None) -> Callable[[Request], Awaitable[Response]]:
+        """A handler behind a token that has a scope (None: any token). Mistakes in a request are reported in one line.
+
+        `for_scraper`: accept the scraper's token, too, which has no scope.
+        """
 
         async def endpoint(request: Request) -> Response:
             header = request.headers.get("authorization")
-            grant = self._access.by_header(header) or (self._access.by_scraper(header) if for_scraper else None)
+            grant = self._access.by_header(header)
             if grant is None:
-                return self._unknown_client()
+                scraper = self._access.by_scraper(header) if for_scraper else None
+                return self._unknown_client() if scraper is None else await handler(request, scraper)
             try:
+                if scope is not None:
+                    check_scope(grant, scope)
                 return await handler(request, grant)
             except BadRequest as error:
-                return refused(str(error), 400)
+                return refused(str(error), error.status)
 
         return endpoint
 
@@ -150,9 +154,10 @@ class Api:
         if grant is None:
             return self._unknown_client()
         try:
+            check_scope(grant, "results")
             wish = read_wish(request.query_params, request.headers.get("last-event-id"), grant)
         except BadRequest as error:
-            return refused(str(error), 400)
+            return refused(str(error), error.status)
         return self._full() or EventStream(self._hub, self._service.past, wish, self._service.abort, self._service.direct_writer(request.scope))
 
     async def socket(self, socket: WebSocket) -> None:
@@ -163,19 +168,21 @@ class Api:
         with counted(self._hub, "websocket"):
             grant = self._access.by_header(socket.headers.get("authorization")) or self._access.by_ticket(socket.query_params.get("ticket"))
             try:
+                if grant is not None:
+                    check_scope(grant, "results")
                 wish = read_wish(socket.query_params, None, grant or Grant(frozenset()))
             except BadRequest as error:
-                await socket.send_denial_response(refused(str(error), 400))
+                await socket.send_denial_response(refused(str(error), error.status))
                 return
             if grant is None and self._unknown >= UNKNOWN_MAX:
                 await socket.send_denial_response(self._unknown_client())
                 return
             await socket.accept()
             grant = grant or await self._first_message(socket)
-            if grant is None:
+            if grant is None or not grant.may("results"):
                 self._hub.counts.refused("token")
                 with suppress(WebSocketDisconnect, RuntimeError):  # it has disconnected, or its message was too long
-                    await socket.close(CLOSE_TOKEN, "a token or a ticket is required, as the first message")
+                    await socket.close(CLOSE_TOKEN, "a token or a ticket with the scope results is required, as the first message")
                 return
             wish = read_wish(socket.query_params, None, grant)
             try:

@@ -28,7 +28,7 @@ from touchstone.streams.telemetry.serve_counts import CONTENT_TYPE, exposition
 #: Clients that ask for the same summary share one for this long.
 SUMMARY_AGE_S = 1.0
 SUMMARIES_MAX = 100
-METRICS = "/metrics"
+METRICS, OPENAPI = "/metrics", "/openapi.json"
 MINUTES, HOUR = 15, 60
 LIMIT = 50
 
@@ -51,7 +51,7 @@ class Documents:
             "/v1/outcomes": self._outcomes,
             "/v1/suites": without_parameters(self._suites),
             METRICS: self._metrics,
-            "/openapi.json": without_parameters(self._openapi),
+            OPENAPI: without_parameters(self._openapi),
             "/asyncapi.json": without_parameters(self._asyncapi),
         }
 

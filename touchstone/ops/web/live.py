@@ -29,8 +29,8 @@ def unknown_suites_of_tokens(serve: ServeSettings, installed: Collection[str]) -
 
     The name is not quoted, because it may be a token in the wrong place.
     """
-    for place, (_, suites, _scopes) in enumerate(serve.grants(), 1):
-        for name in sorted((suites or frozenset()) - set(installed)):
+    for place, grant in enumerate(serve.grants(), 1):
+        for name in sorted((grant.suites or frozenset()) - set(installed)):
             near = difflib.get_close_matches(name, installed, n=1)
             hint = f"did you mean {near[0]}?" if near else f"installed are {', '.join(sorted(installed)) or 'none'}"
             yield f"serve.tokens: token {place} names a suite that is not installed here; {hint}"

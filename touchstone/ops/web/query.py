@@ -23,6 +23,23 @@ _LABELS: Mapping[str, str] = {label.lower(): label for label in get_args(Label)}
 class BadRequest(Exception):
     """A parameter that cannot be read. The message is one line for people."""
 
+    status = 400
+
+
+class MissingScope(BadRequest):
+    """The token lacks a scope."""
+
+    status = 403
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(f"this needs a token with the scope {scope} (serve.tokens: suites/{scope}:TOKEN)")
+
+
+def check_scope(grant: Grant, scope: str) -> None:
+    """Raise `MissingScope` if the client's token lacks a scope."""
+    if not grant.may(scope):
+        raise MissingScope(scope)
+
 
 def check_names(query: QueryParams, names: Collection[str], *, repeated: Collection[str] = ()) -> None:
     """Raise `BadRequest` for parameters that an address does not have, and for a second value of those that have one, instead of ignoring them."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from ipaddress import IPv6Address
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
@@ -14,8 +14,8 @@ Port = Annotated[int, Field(ge=0, le=65_535)]
 TopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")]
 #: What topics are there for, inputs first; each is a field of `TopicSettings` that holds its name.
 TOPIC_ROLES = ("generations", "traces", "judge", "conformance", "results", "reports", "dead")
-#: What a token of the live service may allow: to see results, to see texts of cases, to write traces, annotations and feedback, to remove cases.
-TOKEN_SCOPES = frozenset({"results", "text", "annotate", "admin"})
+#: What a token of the live service may allow: to see results, to see texts of cases, to annotate them, to send feedback and traces, to remove cases.
+TOKEN_SCOPES = frozenset({"results", "text", "annotate", "feedback", "admin"})
 #: Addresses that only this machine can reach.
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -242,6 +242,15 @@ class HttpSettings(Section):
         return self
 
 
+class TokenGrant(NamedTuple):
+    """What one token allows. `suites`: those that it may see; None: all. `name`: whose token it is; empty if the settings do not say."""
+
+    token: str
+    suites: frozenset[str] | None
+    scopes: frozenset[str]
+    name: str = ""
+
+
 class ServeSettings(Section):
     """The live service: events, summaries and the Mission Control page over HTTP."""
 
@@ -249,8 +258,8 @@ class ServeSettings(Section):
     port: Port = Field(8321, description="0: a free port, printed at start")
     tokens: tuple[SecretStr, ...] = Field(
         (),
-        description="who may do what, each `all:TOKEN`, `suite+suite:TOKEN` or `all/text+annotate:TOKEN`; "
-        "in a file also as tables with `token`, `suites` and perhaps `scopes`",
+        description="who may do what, each `all:TOKEN`, `suite+suite:TOKEN` or `NAME=all/text+annotate:TOKEN`; "
+        "in a file also as tables with `token`, `suites` and perhaps `scopes` and `name`",
     )
     allowed_hosts: tuple[str, ...] = Field((), description="names that requests may be addressed to; without them loopback takes its own names, others any")
     cors_origins: tuple[str, ...] = Field((), description="origins of other pages that may read, such as https://watch.example.org")
@@ -279,9 +288,10 @@ class ServeSettings(Section):
     def _tokens_can_be_sent(cls, value: tuple[SecretStr, ...]) -> tuple[SecretStr, ...]:
         """Refuse a token that a header cannot carry, or that can be guessed."""
         for place, secret in enumerate(value, 1):
-            if not re.fullmatch(r"[A-Za-z0-9_.-]+(\+[A-Za-z0-9_.-]+)*(/[a-z+]*)?:[!-~]{16,256}", secret.get_secret_value()):
+            if not re.fullmatch(r"([A-Za-z0-9_.@-]{1,64}=)?[A-Za-z0-9_.-]+(\+[A-Za-z0-9_.-]+)*(/[a-z+]*)?:[!-~]{16,256}", secret.get_secret_value()):
                 raise ValueError(
-                    f"token {place}: write all:TOKEN or suite+suite:TOKEN, several separated by commas, each token of 16 to 256 ASCII characters without blanks"
+                    f"token {place}: write all:TOKEN, suite+suite:TOKEN or NAME=all/annotate:TOKEN, several separated by commas, "
+                    "each token of 16 to 256 ASCII characters without blanks, a name of up to 64 letters, digits and _ . @ -"
                 )
             if not _scopes_of(secret.get_secret_value().partition(":")[0]) <= TOKEN_SCOPES:
                 raise ValueError(f"token {place}: scopes are {', '.join(sorted(TOKEN_SCOPES))}; write suites/scope+scope:TOKEN")
@@ -302,29 +312,35 @@ class ServeSettings(Section):
         """Whether only this machine can connect."""
         return self.host in LOOPBACK
 
-    def grants(self) -> tuple[tuple[str, frozenset[str] | None, frozenset[str]], ...]:
-        """(token, suites that it may see, scopes) of each entry; None: all suites."""
+    def grants(self) -> tuple[TokenGrant, ...]:
+        """What each entry says."""
         pairs = [secret.get_secret_value().partition(":") for secret in self.tokens]
         found = []
         for who, _, token in pairs:
-            suites = who.partition("/")[0].split("+")
-            found.append((token, None if "all" in suites else frozenset(suites), _scopes_of(who)))
+            name, _, rest = who.rpartition("=")
+            suites = rest.partition("/")[0].split("+")
+            found.append(TokenGrant(token, None if "all" in suites else frozenset(suites), _scopes_of(who), name))
         return tuple(found)
 
 
 def _scopes_of(who: str) -> frozenset[str]:
-    """The scopes in the part of an entry before its token: those that it names, and `results`, which every token has."""
-    return frozenset(scope for scope in who.partition("/")[2].split("+") if scope) | {"results"}
+    """The scopes in the part of an entry before its token, and those that come with them.
+
+    Every token has `results`, except one for `feedback` alone, which an application holds that need not see anything. Who annotates may send feedback, too.
+    """
+    named = frozenset(scope for scope in who.partition("/")[2].split("+") if scope)
+    return named if named == {"feedback"} else named | {"results"} | ({"feedback"} if "annotate" in named else set())
 
 
 def _token_of_table(place: int, table: Mapping[str, Any]) -> SecretStr:
-    """One entry of `serve.tokens` given as a table: `token`, `suites` and perhaps `scopes` (each a list of names, or one name)."""
-    token = table.get("token")
+    """One entry of `serve.tokens` given as a table: `token`, `suites` and perhaps `scopes` (each a list of names, or one name) and `name`."""
+    token, name = table.get("token"), table.get("name", "")
     suites, scopes = (([given] if isinstance(given, str) else given) for given in (table.get("suites"), table.get("scopes", [])))
-    has_names = all(isinstance(names, list) and all(isinstance(name, str) for name in names) for names in (suites, scopes))
-    if table.keys() - {"scopes"} != {"token", "suites"} or not isinstance(token, str) or not has_names:
-        raise ValueError(f'token {place}: a table has `token`, `suites` (a list of names or "all") and perhaps `scopes`')
-    return SecretStr(f"{'+'.join(suites or ())}{'/' if scopes else ''}{'+'.join(scopes or ())}:{token}")
+    # A mark of the one-line form inside of a name would make another entry of it.
+    has_names = all(isinstance(names, list) and all(isinstance(one, str) and not set(one) & set(":=/+") for one in names) for names in (suites, scopes, [name]))
+    if table.keys() - {"scopes", "name"} != {"token", "suites"} or not isinstance(token, str) or not isinstance(name, str) or not has_names:
+        raise ValueError(f'token {place}: a table has `token`, `suites` (a list of names or "all") and perhaps `scopes` and `name`')
+    return SecretStr(f"{f'{name}=' if name else ''}{'+'.join(suites or ())}{'/' if scopes else ''}{'+'.join(scopes or ())}:{token}")
 
 
 class FhirValidatorSettings(HttpSettings):

@@ -38,9 +38,12 @@ class Body(BaseModel):
 
 
 class AnnotationBody(Body):
-    """One annotation: a record of the specification's `annotations.json`, or of a trace's `annotations` array, or both in one."""
+    """One annotation: a record of the specification's `annotations.json`, or of a trace's `annotations` array, or both in one.
 
-    reviewer: Name = Field(validation_alias=AliasChoices("reviewerId", "reviewer"))
+    `reviewer`: by default the name of the token.
+    """
+
+    reviewer: Name | None = Field(None, validation_alias=AliasChoices("reviewerId", "reviewer"))
     at: Moment | None = Field(None, validation_alias=AliasChoices("annotatedAt", "annotated_at", "timestamp"))
     review_pass: int = Field(1, ge=1, le=1_000_000, validation_alias=AliasChoices("reviewPass", "review_pass"))
     trace_id: Name | None = Field(None, validation_alias=AliasChoices("traceId", "trace_id"))

@@ -20,7 +20,7 @@ from touchstone.ops.store.archive.encryption import Undecipherable
 from touchstone.ops.store.archive.objects import ArchiveAway
 from touchstone.ops.store.case_filter import NAMES
 from touchstone.ops.web.access import Grant
-from touchstone.ops.web.query import BadRequest, check_names
+from touchstone.ops.web.query import BadRequest, check_names, check_scope
 from touchstone.ops.web.service import Handler, refused
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.json_keys import has_key_twice
@@ -115,8 +115,7 @@ class Desk:
         return handle
 
     async def _answered(self, endpoint: Endpoint, request: Request, grant: Grant) -> Response:
-        if not grant.may(endpoint.scope):
-            raise missing_scope(endpoint.scope)
+        check_scope(grant, endpoint.scope)
         # The parser of a filter knows which of its parameters may be repeated.
         check_names(request.query_params, endpoint.parameters, repeated=FILTER_NAMES)
         identifier = str(request.path_params.get("id", ""))
@@ -191,8 +190,3 @@ def depth_exceeds(document: Any, levels: int) -> bool:
         if not level:
             return False
     return True
-
-
-def missing_scope(scope: str) -> Refusal:
-    """The refusal of a token that lacks a scope."""
-    return Refusal(f"this needs a token with the scope {scope} (serve.tokens: suites/{scope}:TOKEN)", 403)

@@ -18,6 +18,7 @@ from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
 from touchstone.ops.web.api.cases import case_name, moment
 from touchstone.ops.web.api.preconditions import check_seen, conflict, etag_of
 from touchstone.ops.web.api.reading import case_of, reading_of, without_text
+from touchstone.ops.web.api.reviewers import check_reviewers, reviewer_of
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.api.spans import spans_of
 from touchstone.ops.web.results import replay
@@ -68,7 +69,7 @@ class OneCase:
             "source": (kept.source if kept is not None else "") or None,
             "at": moment(rows[0][0].scored_at) if rows else (moment(kept.at) if kept is not None else None),
             "kept": {"path": kept.path or None, "bytes": kept.bytes, "state": kept.state} if kept is not None else None,
-            "can": {scope: call.grant.may(scope) for scope in ("text", "annotate", "admin")},
+            "can": {scope: call.grant.may(scope) for scope in ("text", "annotate", "admin")} | {"reviewer": call.grant.name or None},
             "results": [self._result(row, document, has_text=has_text) for row, document in rows],
             "results_total": found.results_total,
             "annotations": [annotation(one, has_text=has_text) for one in current(found.annotations)],
@@ -169,8 +170,10 @@ class OneCase:
         check_seen(call.headers, found.revision, is_needed=bool(body.annotations))
         if body.annotations:
             known = {(one.reviewer, one.review_pass): dict(one.body) for one in current(found.annotations)}
-            entries = [(one.reviewer, one.review_pass, one.content() | {"annotatedAt": moment(one.at or now)}) for one in body.annotations]
+            named = [(reviewer_of(call.grant, one.reviewer), one) for one in body.annotations]
+            entries = [(reviewer, one.review_pass, one.content() | {"annotatedAt": moment(one.at or now)}) for reviewer, one in named]
             added = [entry for entry in entries if not _is_same(entry[2], known.get(entry[:2]))]
+            check_reviewers(call.grant, (reviewer for reviewer, _, _ in added))
             try:
                 index.annotate_all(found.event_id, added, now, expected=found.revision, trace_id=trace_id_of(found))
             except Conflict as error:

@@ -77,11 +77,12 @@ class Kept(Answer):
 
 
 class Can(Answer):
-    """What this client may do here."""
+    """What this client may do here. `reviewer`: the name of its token, under which it annotates; null if it names the reviewer itself."""
 
     text: bool
     annotate: bool
     admin: bool
+    reviewer: str | None
 
 
 class CaseResult(Answer):

@@ -15,8 +15,9 @@ from touchstone.ops.web.api.bodies import FeedbackBody, read_body
 from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
 from touchstone.ops.web.api.case import OneCase, annotation, current, etag, thumb
 from touchstone.ops.web.api.cases import LIMIT, moment
+from touchstone.ops.web.api.reviewers import check_reviewers, reviewers_in
 from touchstone.ops.web.api.sources import Sources
-from touchstone.ops.web.query import BadRequest, number
+from touchstone.ops.web.query import BadRequest, check_scope, number
 from touchstone.ops.web.service import Json
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.faults import explain
@@ -38,10 +39,10 @@ class Traces:
         self._case = case
         self.endpoints = (
             Endpoint("GET", "/api/traces", self._list, parameters=frozenset({"limit", "cursor"})),
-            Endpoint("POST", "/api/traces", self._create, scope="annotate", body_bytes_max=bytes_max),
+            Endpoint("POST", "/api/traces", self._create, scope="feedback", body_bytes_max=bytes_max),
             Endpoint("GET", "/api/traces/{id}", self._trace, scope="text"),
             Endpoint("PATCH", "/api/traces/{id}", case.patch, scope="annotate"),
-            Endpoint("POST", "/api/feedback", self._rate, scope="annotate"),
+            Endpoint("POST", "/api/feedback", self._rate, scope="feedback"),
         )
 
     def _list(self, call: Call) -> Response:
@@ -74,6 +75,9 @@ class Traces:
             trace = validate_case(ProductionTrace, call.body)
         except ValidationError as error:
             raise Refusal(explain(error, ProductionTrace), 422) from None
+        if said := call.body.get("annotations"):
+            check_scope(call.grant, "annotate")
+            check_reviewers(call.grant, reviewers_in(said))
         try:
             outcome, event_id = self._sources.archive().put_trace(call.raw)
         except NotKept as error:
