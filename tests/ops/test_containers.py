@@ -152,7 +152,7 @@ def test_cases_are_kept_in_a_bucket_where_one_is_named(tmp_path: Path) -> None:
 def test_the_page_is_published_on_loopback_with_tokens_from_a_file_and_is_watched(tmp_path: Path) -> None:
     service, settings = SERVICES["serve"], settings_of(SERVICES["serve"], tmp_path).serve
     assert (settings.host, settings.port) == ("0.0.0.0", 8321)
-    assert [suites for _, suites, _scopes in settings.grants()] == [None, {"one", "two"}]
+    assert [grant.suites for grant in settings.grants()] == [None, {"one", "two"}]
     assert service["ports"] == [f"127.0.0.1:{settings.port}:{settings.port}"]
     assert f"http://127.0.0.1:{settings.port}/healthz" in service["healthcheck"]["test"][-1]
     source = interpolated(COMPOSE["secrets"]["serve_tokens"]["file"], {})
