@@ -16,7 +16,8 @@ from threading import Thread
 import pytest
 from obstore.store import S3Store
 
-from tests.s3_servers import KINDS, S3Server
+from tests.s3_servers import KINDS, lead_to, new_bucket, running
+from touchstone.ops.lab.chaos.object_stores import S3Server
 from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
 from touchstone.ops.store.archive.objects import ArchiveAway, Objects
 from touchstone.scorers.base import ConfigError
@@ -38,16 +39,15 @@ for number in itertools.count():
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
-    with S3Server(request.param, tmp_path_factory.mktemp(request.param)) as started:
+    with running(request.param, tmp_path_factory.mktemp(request.param)) as started:
         yield started
 
 
 @pytest.fixture
 def bucket(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
     """The URL of an empty bucket; where it is and how it is opened is in the environment, as in production."""
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
-    return f"s3://{server.bucket()}/cases"
+    lead_to(server, monkeypatch)
+    return f"s3://{new_bucket(server)}/cases"
 
 
 def test_of_fifty_writers_one_creates_the_object_and_its_content_stays(bucket: str) -> None:
@@ -69,7 +69,7 @@ def test_a_large_object_that_is_there_is_known_though_the_server_refuses_it_unre
 
 def test_objects_are_listed_in_pages_and_from_a_place_on(bucket: str) -> None:
     objects = Objects.open(bucket)
-    names = [f"results/{number:04}/a%2Fb.json" for number in range(1_200)]
+    names = [f"results/{number:04}/a%2Fb.json" for number in range(1_010)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda name: objects.put(name, b"{}"), names))
     assert sorted(entry.path for entry in objects.list("results")) == names
@@ -106,10 +106,9 @@ def check_kills(url: str) -> None:
 
 
 def test_a_server_that_is_killed_and_comes_back_has_what_it_acknowledged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with S3Server("versitygw", tmp_path) as server:
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        objects = Objects.open(f"s3://{server.bucket()}/cases")
+    with running("versitygw", tmp_path) as server:
+        lead_to(server, monkeypatch)
+        objects = Objects.open(f"s3://{new_bucket(server)}/cases")
         acknowledged: list[str] = []
 
         def put(number: int) -> str:
@@ -128,9 +127,9 @@ def test_a_server_that_is_killed_and_comes_back_has_what_it_acknowledged(tmp_pat
             outcomes = [pool.submit(put, number) for number in range(60)]
             while len(acknowledged) < 10 and not any(one.done() and one.exception() for one in outcomes):
                 time.sleep(0.01)
-            server.kill()
+            server.leave()
             before = list(acknowledged)
-            server.start()
+            server.come_back()
         assert {one.result() for one in outcomes} <= {"created", "same"}
         assert 10 <= len(before) < 60
         assert {entry.path: entry.size for entry in objects.list()} == dict.fromkeys(acknowledged, 2_000_000)

@@ -1,5 +1,6 @@
 """The content of the topics after a run, read by clients that share no code with the workers."""
 
+import hashlib
 import json
 import struct
 from collections import Counter, defaultdict
@@ -31,6 +32,7 @@ class SentResult(NamedTuple):
     at: Position
     event_id: str
     result_id: str
+    label: str = ""
 
 
 class Letter(NamedTuple):
@@ -46,7 +48,7 @@ class Evidence:
 
     `places`: the records that were on the input topic; a record that the feeder produced twice is there twice.
     `expired`: what the ledger gives as deleted unread. `topic_ids`: those that results name. `former`: the same for events of a topic that was
-    deleted, with the result ids.
+    deleted, with the result ids. `documents`: result id → digests of the documents that were sent with it.
     """
 
     places: dict[Position, int] = field(default_factory=dict)
@@ -60,6 +62,7 @@ class Evidence:
     reports: dict[str, dict[str, Any]] = field(default_factory=dict)
     former: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     topic_ids: Counter[str] = field(default_factory=Counter)
+    documents: dict[str, set[bytes]] = field(default_factory=lambda: defaultdict(set))
     unreadable: int = 0
 
     @property
@@ -132,7 +135,9 @@ def _read_outcome(evidence: Evidence, message: Any) -> None:
             evidence.former[source["topic_id"]].add(document["result_id"])
             return
         evidence.topic_ids[source.get("topic_id", "")] += 1
-        evidence.results[Position(source["partition"], source["offset"])].append(SentResult(_at(message), document["event_id"], document["result_id"]))
+        sent = SentResult(_at(message), document["event_id"], document["result_id"], document["label"])
+        evidence.results[Position(source["partition"], source["offset"])].append(sent)
+        evidence.documents[sent.result_id].add(hashlib.sha256(message.value()).digest())
     elif kind == _LEDGER:
         for entry in document["entries"]:
             for first, last in entry["ranges"]:

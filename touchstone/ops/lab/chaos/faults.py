@@ -10,6 +10,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from touchstone.ops.lab.chaos.grounds import PARTITIONS, Field, Grounds
+from touchstone.ops.lab.chaos.object_stores import ObjectStore
 from touchstone.ops.lab.chaos.processes import STARTED, Fleet
 from touchstone.ops.lab.chaos.small_disk import SmallDisk
 from touchstone.ops.lab.chaos.topiclog import Bombs, Offsets
@@ -54,6 +55,7 @@ class Stage(Protocol):
     field: Field
     fleet: Fleet
     disk: SmallDisk | None
+    objects: ObjectStore | None
     draw: random.Random
     session_s: float
     rounds: int

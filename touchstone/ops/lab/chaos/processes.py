@@ -146,15 +146,16 @@ class Child:
 
 
 class Fleet:
-    """The workers of one run, and the projector.
+    """The workers of one run, the projector, and archivers where the run has any.
 
     `troubles`: unexpected endings. `may_restart`: a worker may ask for a new start; `restarts` counts.
     """
 
-    def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int, may_restart: bool = False) -> None:
+    def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int, may_restart: bool = False, archivers: int = 0) -> None:
         arguments = ["worker", "--suite", suite, "--runner", runner]
         self.workers = [Child(f"worker-{slot}", arguments, environment, folder) for slot in range(slots)]
         self.projector = Child("projector", ["projector"], environment, folder)
+        self.archivers = [Child(f"archiver-{number}", ["archive"], environment, folder) for number in range(archivers)]
         self.troubles: list[str] = []
         self.restarts = 0
         self._may_restart = may_restart
@@ -162,7 +163,7 @@ class Fleet:
     @property
     def children(self) -> list[Child]:
         """Every process."""
-        return [*self.workers, self.projector]
+        return [*self.workers, self.projector, *self.archivers]
 
     def start(self, *workers: int) -> None:
         """Start workers by slot, at once, and wait until each is up."""

@@ -12,10 +12,12 @@ from typing import Any
 
 from confluent_kafka.admin import AdminClient
 
+from touchstone.ops.lab.chaos.archived import check_archive, drain
 from touchstone.ops.lab.chaos.checks import check_commits, check_logs, check_store, check_topics
 from touchstone.ops.lab.chaos.evidence import gather, read_reports
 from touchstone.ops.lab.chaos.former_topic import check_former
 from touchstone.ops.lab.chaos.grounds import PARTITIONS, SUITE, Field, Grounds
+from touchstone.ops.lab.chaos.object_stores import Folder, ObjectStore, S3Server
 from touchstone.ops.lab.chaos.observer import Observer
 from touchstone.ops.lab.chaos.plan import make_plan
 from touchstone.ops.lab.chaos.processes import Broken, Fleet
@@ -29,11 +31,12 @@ FULL_EVENTS = 10_000
 DRAIN_TIMEOUT_S = 480.0
 REPORTS_TIMEOUT_S = 120.0
 RECONCILE_WAIT_S = 60
+ARCHIVERS = 3
 
 
 @dataclass
 class Row:
-    """One line of the table. `seconds`: from the first worker's start until nothing was left."""
+    """One line of the table. `kept`: cases in the archive. `seconds`: from the first worker's start until nothing was left."""
 
     scenario: str
     runner: str
@@ -46,6 +49,7 @@ class Row:
     dead_expected: int = 0
     duplicates: int = 0
     expired: int = 0
+    kept: int = 0
     faults: int = 0
     restarts: int = 0
     samples: int = 0
@@ -92,11 +96,15 @@ class Run:
         }
         store_folder = folder / "store" if scenario.small_disk == "store" else None
         self.disk: SmallDisk | None = grounds.disk
-        self.field = Field(grounds, folder, f"chaos-{uuid.uuid4().hex[:10]}", knobs | scenario.knobs, store_folder)
+        self.objects = _object_store(scenario, folder)
+        environment = self.objects.environment if self.objects is not None else {}
+        self.field = Field(grounds, folder, f"chaos-{uuid.uuid4().hex[:10]}", knobs | environment | scenario.knobs, store_folder)
         self.plan = make_plan(
             seed, events, partitions=PARTITIONS, poison=scenario.poison, repeat_share=scenario.repeat_share, first_partitions=scenario.first_partitions
         )
-        self.fleet = Fleet(runner, SUITE, self.field.environment, folder, max(scenario.workers, 3), scenario.may_restart)
+        self.fleet = Fleet(
+            runner, SUITE, self.field.environment, folder, max(scenario.workers, 3), scenario.may_restart, archivers=ARCHIVERS if scenario.archive else 0
+        )
         self.feeder = Feeder(self.plan, grounds.bootstrap_servers, self.topic("generations"), self.feed_s, scenario.stamped_s)
         self.observer = Observer(self.field)
         self.row = Row(scenario.name, runner, grounds.kind, seed)
@@ -128,6 +136,8 @@ class Run:
 
     def _play(self) -> Row:
         try:
+            if self.objects is not None:
+                self.objects.come_back()
             self.field.make_topics(self.scenario.first_partitions)
             self._flow()
             self._finish()
@@ -138,6 +148,8 @@ class Run:
             self.feeder.abandoned.set()
             self.observer.finish()
             self.fleet.kill_all()
+            if self.objects is not None:
+                self.objects.close()
         return self.row
 
     def _flow(self) -> None:
@@ -152,6 +164,8 @@ class Run:
         self.began = time.monotonic()
         self.observer.start()
         self.fleet.projector.start()
+        for child in self.fleet.archivers:
+            child.start()
         self.fleet.start(*range(self.scenario.workers))
         self.feeder.workers_up.set()
         self.scenario.disturb(self)
@@ -176,6 +190,8 @@ class Run:
             if all(reports.get(batch, {}).get("final") for batch in batches):
                 break
             time.sleep(0.3)
+        if self.fleet.archivers:
+            drain(self.field, self.fleet)
         code = self.fleet.projector.leave()
         if code != 0:
             self.fleet.troubles.append(f"the projector left with exit code {code}")
@@ -217,6 +233,10 @@ class Run:
         counts.violations += check_store(self.field, self.plan, evidence, counts)
         if self.scenario.precede is not None:
             counts.violations += check_former(evidence, self.field, self.account)
+        if self.objects is not None:
+            kept = check_archive(self.field, self.objects, self.plan, evidence)
+            row.kept, counts.lost, counts.doubled = kept.cases, counts.lost + kept.lost, counts.doubled + kept.doubled
+            counts.violations += kept.violations
         counts.violations += check_logs(child.log_path for child in self.fleet.children)
         row.events, row.lost, row.doubled, row.duplicates = counts.events, counts.lost, counts.doubled, counts.duplicates
         row.dead, row.dead_expected, row.faults = counts.dead, counts.dead_expected, self.faults
@@ -228,6 +248,13 @@ class Run:
         if self.feeder.refused:
             row.violations.append(f"the broker refused {len(self.feeder.refused)} records of the feeder ({self.feeder.refused[0]}): the harness itself failed")
         row.violations += counts.violations + self.fleet.troubles
+
+
+def _object_store(scenario: Scenario, folder: Path) -> ObjectStore | None:
+    """Where a scenario's archivers keep cases. Raises `ConfigError` where it cannot be had."""
+    if scenario.archive is None:
+        return None
+    return Folder(folder / "archive") if scenario.archive == "folder" else S3Server.versitygw(folder / "s3")
 
 
 def _why(answer: str) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from touchstone.ops.lab.chaos.archive_faults import disturb_archivers
 from touchstone.ops.lab.chaos.faults import (
     Stage,
     add_partitions,
@@ -34,6 +35,7 @@ class Scenario:
 
     `small_s`, `feed_s`: how long events are fed, in a small and a full run; 0: before workers start.
     `stamped_s`: how far the events' timestamps are off. `precede`: what happens before the first event is fed.
+    `archive`: where archivers keep cases; None: there are none.
     `small_disk`: what gets a disk of its own that can be filled. `first_partitions`: how many partitions the input topic has at first; 0: all.
     """
 
@@ -50,6 +52,7 @@ class Scenario:
     repeat_share: float = 0.0
     first_partitions: int = 0
     may_restart: bool = False
+    archive: Literal["folder", "s3"] | None = None
     small_disk: Literal["store", "broker"] | None = None
     stamped_s: tuple[float, float] = (0, 0)
     knobs: dict[str, str] = field(default_factory=dict)
@@ -60,6 +63,8 @@ _SMALL_STEPS = {"TOUCHSTONE_WORKER_WINDOW_RECORDS": "256", "TOUCHSTONE_WORKER_SL
 #: Events without a result of their own are recorded by the ledger, whose writing fails in other ways than that of results.
 _LEDGER = Poison(0.01, ("not_utf8", "wrong_schema", "empty"))
 _EVERY_FORM = Poison(0.01, tuple(POISON))
+#: Part of what passes is kept, a suite that nobody runs has a policy of its own, and batches are small, so that there are many to be killed in.
+_ARCHIVE = {"TOUCHSTONE_ARCHIVE_POLICY": "0.3,selftest=none", "TOUCHSTONE_ARCHIVE_BATCH_RECORDS_MAX": "40"}
 
 SCENARIOS: dict[str, Scenario] = {
     scenario.name: scenario
@@ -118,6 +123,30 @@ SCENARIOS: dict[str, Scenario] = {
             stamped_s=(-6 * 3600, 3000),
         ),
         Scenario("zombie", "a worker stopped past its session and continued", "apache", freeze_worker),
+        Scenario(
+            "archiver",
+            "archivers killed and stopped; broker, objects and store away",
+            "apache",
+            disturb_archivers,
+            small_s=30,
+            feed_s=60,
+            poison=_LEDGER,
+            repeat_share=0.02,
+            archive="folder",
+            knobs=_ARCHIVE,
+        ),
+        Scenario(
+            "archiver_s3",
+            "the same with a server that speaks S3, which is killed, too",
+            "apache",
+            disturb_archivers,
+            small_s=30,
+            feed_s=60,
+            poison=_LEDGER,
+            repeat_share=0.02,
+            archive="s3",
+            knobs=_ARCHIVE,
+        ),
         Scenario("disk_full_store", "the disk below the store filled, and space made", "apache", fill_store, small_s=14, small_disk="store", poison=_LEDGER),
         Scenario(
             "disk_full_broker", "the disk below the only broker filled, and space made", "apache", fill_broker, small_s=8, small_disk="broker", poison=_LEDGER
