@@ -157,6 +157,22 @@ def test_files_are_quoted_by_default_and_withheld_on_request_or_by_setting(run: 
         assert "withheld:" not in out
 
 
+@pytest.mark.parametrize("form", ["console", "markdown", "junit", "html"])
+def test_what_may_not_be_quoted_is_named_by_its_place_or_counted_and_never_by_a_hash(run: Command, form: str) -> None:
+    path = run.file("b.jsonl", record("T1", signals=[CANARY, "fever", "rash"], found=["fever", "rash"]), record("T2", signals=[CANARY], found=[CANARY]))
+    run(path, "--withhold", "--verbose", "--format", form, "--output", "report")
+    out = Path("report").read_text()
+    assert "withheld:" not in out
+    assert CANARY not in out
+    if form == "console":
+        assert "CR found: 2 not quoted\n    CR missing: signal 1\n" in out
+
+
+def test_a_text_that_only_looks_like_a_reference_is_quoted(run: Command) -> None:
+    path = run.file("b.jsonl", record("T1", signals=["withheld: by law"], found=["nothing"]))
+    assert 'CR missing: "withheld: by law"' in run(path, "--verbose").out
+
+
 def test_withheld_results_are_those_of_the_stream(run: Command) -> None:
     path = run.file("b.jsonl", *SUMMARY_BATCH)
     printed = json.loads(run(path, "--format", "json", "--withhold").out)["results"]

@@ -11,7 +11,7 @@ from touchstone.schemas.reports.safe import SafeV0BatchReport, SafeV0Judged, Saf
 from touchstone.scorers.reporting.view import STATUSES, LayoutOptions
 from touchstone.scorers.reporting.words import counted, number_span, percent, percent_span, visible
 from touchstone.scorers.safe.batch import JUDGE_STATES, intervals_of
-from touchstone.scorers.safe.names import NO_NAMES, Names
+from touchstone.scorers.safe.names import NO_NAMES, NOT_QUOTED, Names
 from touchstone.scorers.safe.settings import METRICS
 from touchstone.scorers.safe.view import SafeReport
 
@@ -171,13 +171,16 @@ def _details(results: Sequence[SafeV0Result], names: Names) -> str:
             ("AC found", result.details.AC.found),
             ("AC missing", result.details.AC.missing),
         )
-        lines += [f"    {name}: {', '.join(_in_case(result, text, names) for text in texts)}" for name, texts in parts if texts]
+        lines += [f"    {name}: {_in_case(result, texts, names)}" for name, texts in parts if texts]
     return "\n".join(lines)
 
 
-def _in_case(result: SafeV0Result, text: str, names: Names) -> str:
-    name = names.in_case(result.test_id, text)
-    return f'"{visible(text)}"' if name == text else name
+def _in_case(result: SafeV0Result, texts: Sequence[str], names: Names) -> str:
+    """The texts in quotes; of those that may not be quoted the places, and how many have none: a result does not say where those lie that were found."""
+    named = [(text, names.in_case(result.test_id, text)) for text in texts]
+    told = [f'"{visible(text)}"' if name == text else name for text, name in named if name != NOT_QUOTED or name == text]
+    rest = len(texts) - len(told)
+    return ", ".join(told) + ((" and " if told else "") + f"{rest} not quoted" if rest else "")
 
 
 def _judge_lines(judge: SafeV0Judged, *, verbose: bool) -> Iterator[str]:
