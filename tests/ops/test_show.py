@@ -7,6 +7,7 @@ import pytest
 from tests.ops.commands import Commands
 from tests.scorers.safe.cases import record
 from touchstone.ops.reports.console_reading import Drawing, reading_pieces
+from touchstone.ops.reports.reading_parts import headline
 from touchstone.schemas.reading import (
     Bar,
     BarsSection,
@@ -16,6 +17,7 @@ from touchstone.schemas.reading import (
     Entry,
     Item,
     Mark,
+    MarkState,
     Pair,
     PairsSection,
     Row,
@@ -23,6 +25,7 @@ from touchstone.schemas.reading import (
     TextSection,
     TimelineSection,
 )
+from touchstone.schemas.result import Label
 
 CANARY = "Xylander Quiborax"
 
@@ -143,3 +146,52 @@ def test_an_html_report_shows_how_cases_read_only_if_it_may_quote(run: Commands,
     page = report.read_text(encoding="utf-8")
     assert ('id="reading-0"' in page) is is_shown
     assert (CANARY in page) is is_shown
+
+
+@pytest.mark.parametrize("suite", [[], ["--suite", "safe_v0"]], ids=["any suite", "one suite"])
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "is empty"),
+        (b"[\xff\xfe" + bytes(range(256)) * 20, "is not UTF-8"),
+        (b"[" * 1_000_000 + b"]" * 1_000_000, "depth limit exceeded"),
+        (b'{"kind": "safe", "test_id": ' + b"[" * 1_000_000 + b"]" * 1_000_000 + b"}", "depth limit exceeded"),
+        (b"[1, 2, 3]", "is not a case object"),
+        (f'{{"note": "{CANARY}"}}'.encode(), "test_id is missing"),
+    ],
+    ids=["empty", "binary", "deep list", "deep member", "numbers", "no case"],
+)
+def test_what_cannot_be_shown_is_one_line_that_says_why(run: Commands, tmp_path: Path, content: bytes, told: str, suite: list[str]) -> None:
+    file = tmp_path / "input.json"
+    file.write_bytes(content)
+    ran = run("show", file, *suite)
+    assert (ran.code, ran.out) == (3, "")
+    assert "input.json" in ran.one_line
+    assert told in ran.one_line
+    assert CANARY not in ran.err
+
+
+def test_a_folder_without_cases_and_a_file_beyond_the_bound_are_one_line(run: Commands, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "holds no batch file" in run("show", tmp_path).one_line
+    monkeypatch.setattr("touchstone.ops.batch.reading.DOCUMENT_BYTES_MAX", 1_000)
+    monkeypatch.setattr("touchstone.ops.batch.reading.LINE_BYTES_MAX", 1_000)
+    monkeypatch.setattr("touchstone.ops.batch.reading.JSON_BYTES_MAX", 1_000)
+    file = tmp_path / "input.json"
+    file.write_text(json.dumps({"outputs": "y" * 100_000}), encoding="utf-8")
+    assert "larger than" in run("show", file).one_line
+
+
+def test_of_json_lines_the_worst_case_is_shown_and_which_one_it_was_is_said(run: Commands, batch: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "batch.ndjson"
+    lines.write_text("\n".join(map(json.dumps, json.loads(batch.read_text(encoding="utf-8")))), encoding="utf-8")
+    ran = run("show", lines)
+    assert ran.out.startswith("FAIL fails safe_v0\n✗ 1 wrong: term 1\n○ 1 missing: signal 1\n")
+    assert "1 case of 3 shown by safe_v0, the worst first; others that did not pass: reviews; --case NAME chooses" in ran.one_line
+
+
+def test_a_case_without_a_marked_check_says_so_and_one_that_passed_says_nothing() -> None:
+    def lines(label: Label) -> list[tuple[MarkState, str]]:
+        return headline(CaseReading(suite="s", name="n", label=label))
+
+    assert lines("Pass") == []
+    assert lines("Review") == [("note", "no check is marked: the scores decide the label")]

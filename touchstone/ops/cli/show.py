@@ -58,18 +58,19 @@ def show(
         return
     with one_line_errors(), stoppable():
         sources = list(find_sources(paths_of([target]), any_file=True, hint="name the file"))
-        loaded = _suite_of(suite, sources)
+        loaded = _suite_of(suite, sources, target)
         settings = _quoting(loaded, config)
         found = worst_of(loaded, settings, sources, most=cases, named=case, bounds=load_settings().files)
+    if not found.cases:
+        first = f"; {found.problems[0].where}: {found.problems[0].what}" if found.problems else ""
+        fail(f"{target}: holds no case {f'{case!r} ' if case is not None else ''}that {loaded.name} scores{first}")
     for problem in found.problems:
         typer.echo(one_line(f"{problem.where}: {problem.what}"), err=True)
-    if not found.cases:
-        fail(f"{target}: holds no case {case!r} that {loaded.name} scores" if case is not None else f"{target}: holds no case that {loaded.name} scores")
     _print(loaded, found, everything=everything, withhold=withhold)
 
 
-def _suite_of(name: str | None, sources: "list[Source]") -> "Suite":
-    """The suite that is named, else the first whose cases the file has. Raises `ConfigError`."""
+def _suite_of(name: str | None, sources: "list[Source]", target: str) -> "Suite":
+    """The suite that is named, else the first whose cases the file has. Raises `ConfigError` that says what each suite makes of the file."""
     from touchstone.ops.batch.cases import BatchCase, cases_of
     from touchstone.scorers.base import ConfigError
     from touchstone.scorers.registry import load_suite, usable_suites
@@ -79,15 +80,23 @@ def _suite_of(name: str | None, sources: "list[Source]") -> "Suite":
         return load_suite(name)
     if sources and sources[0].is_standard_input:
         fail("show: name the suite with --suite; standard input can be read only once")
+    if all(source.path.is_file() and not source.size() for source in sources):
+        raise ConfigError(f"{target}: is empty; name a file that holds a case")
+    why: dict[str, list[str]] = {}
     for suite in usable_suites().values():
         try:
             settings = suite_settings(suite)
         except ConfigError:
             continue
+        said = ""
         for source in sources:
-            if isinstance(next(iter(cases_of(source, suite, settings)), None), BatchCase):
+            first = next(iter(cases_of(source, suite, settings)), None)
+            if isinstance(first, BatchCase):
                 return suite
-    raise ConfigError("no installed suite reads this file; name one with --suite, or ask: touchstone explain FILE")
+            said = said or (first.what if first is not None else "")
+        why.setdefault(said or "holds no case", []).append(suite.name)
+    told = "; ".join(f"{', '.join(names)}: {what}" for what, names in why.items())
+    raise ConfigError(f"{target}: no installed suite reads it ({told}); name a suite with --suite, or ask: touchstone explain FILE")
 
 
 def _quoting(suite: "Suite", config: Path | None) -> Any:

@@ -11,7 +11,20 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 import touchstone.schemas.reading as parts
-from touchstone.ops.reports.reading_parts import CONSOLE, TIMELINE_COLUMNS, beside, cut, fraction, in_order, kept_columns, lines_wanted, matter, span_of, told
+from touchstone.ops.reports.reading_parts import (
+    CONSOLE,
+    TIMELINE_COLUMNS,
+    beside,
+    cut,
+    fraction,
+    headline,
+    in_order,
+    kept_columns,
+    lines_wanted,
+    matter,
+    span_of,
+    told,
+)
 from touchstone.ops.reports.rich_text import drawn, literal
 from touchstone.ops.reports.signs import SIGNS, by_line, pieces
 from touchstone.schemas.reading import CaseReading, Mark, MarkState
@@ -35,6 +48,7 @@ class Drawing:
 def reading_pieces(reading: CaseReading, drawing: Drawing) -> Iterator[str]:
     """The reading: name and label, then its sections."""
     blocks = [Text(" ").join((literal(reading.label.upper(), f"bold {_LABELS[reading.label]}"), literal(reading.name, "bold"), literal(reading.suite, "dim")))]
+    blocks += [Text(" ").join((_sign(state), _cell(words))) for state, words in headline(reading)]
     if not reading.has_text:
         blocks.append(literal("The text of the case is not shown.", "dim"))
     for block in blocks:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import touchstone.schemas.reading as parts
 from touchstone.ops.reports.html_words import plural, shown
 from touchstone.ops.reports.reading_links import LINKS_MAX, Links, Target
-from touchstone.ops.reports.reading_parts import PAGE, TIMELINE_COLUMNS, beside, cut, fraction, in_order, kept_columns, matter, span_of, told
+from touchstone.ops.reports.reading_parts import PAGE, TIMELINE_COLUMNS, beside, cut, fraction, headline, in_order, kept_columns, matter, span_of, told
 from touchstone.ops.reports.signs import SIGNS, WORDS, pieces
 from touchstone.schemas.reading import CaseReading, Mark, MarkState
 from touchstone.scorers.reporting.words import counted, number
@@ -68,6 +68,8 @@ class _Reading:
         reading = self._reading
         yield f'<details class="reading tone-{_LABELS[reading.label]}" id="reading-{self._place}">'
         yield f'<summary><span class="code">{shown(reading.name)}</span><span class="chip">{shown(reading.label)}</span></summary>\n<div class="parts">\n'
+        if lines := headline(reading):
+            yield '<ul class="checks headline">' + "".join(f"<li>{_sign(state)}{shown(words)}</li>" for state, words in lines) + "</ul>\n"
         if not reading.has_text:
             yield "<p><small>The text of the case is not at hand; this is what its result says.</small></p>\n"
         for section in reading.sections:

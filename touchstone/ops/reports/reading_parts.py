@@ -4,11 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from touchstone.schemas.reading import Bar, Entry, Item, Mark, TimelineSection
+from touchstone.schemas.reading import Bar, CaseReading, ChecksSection, Entry, Item, Mark, MarkState, TimelineSection
 from touchstone.scorers.reporting.words import percent
 
 #: Columns of a timeline drawn as a table; the first is of signs, the last of notes.
 TIMELINE_COLUMNS: Final = ("", "When", "Lane", "What", "")
+#: What a headline counts, the gravest first, and its word for it.
+_COUNTED: Final[tuple[tuple[MarkState, str], ...]] = (("bad", "wrong"), ("missing", "missing"), ("unsure", "uncertain"))
+#: Names in a headline of each state.
+_NAMES_MAX: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,25 @@ class Bounds:
 #: A terminal scrolls away what is longer; `--all` lifts these, except for the characters of a line: a document may be one line of megabytes.
 CONSOLE: Final = Bounds(items=40, lines=60, context_lines=2, line_chars=400, text_chars=60_000)
 PAGE: Final = Bounds(items=300, lines=400, context_lines=3, line_chars=1_000, text_chars=60_000)
+
+
+def headline(reading: CaseReading) -> list[tuple[MarkState, str]]:
+    """What is wrong, missing and uncertain by the checks, a line for each: how many, and the names of the first. It quotes nothing.
+
+    For a case that did not pass and has no such check, one line that says so.
+    """
+    items = [item for section in reading.sections if isinstance(section, ChecksSection) for item in section.items]
+    lines: list[tuple[MarkState, str]] = []
+    for state, word in _COUNTED:
+        names = [item.label or item.code for item in items if item.state == state]
+        if names:
+            told = list(dict.fromkeys(filter(None, names)))
+            rest = len(names) - len(told[:_NAMES_MAX])
+            listed = ", ".join(told[:_NAMES_MAX]) + (f" and {rest:,} more" if rest and told else "")
+            lines.append((state, f"{len(names):,} {word}{f': {listed}' if listed else ''}"))
+    if not lines and reading.label != "Pass":
+        lines.append(("note", "no check is marked: the scores decide the label"))
+    return lines
 
 
 def lines_wanted(count: int, marked: Iterable[int], bounds: Bounds) -> Sequence[int]:

@@ -112,7 +112,7 @@ def _rule(item: Item, clinical: bool) -> str:
 def _no_gold(case: SummaryCase) -> str:
     if case.gold_ref is None:
         return "the event has neither a gold nor the name of one"
-    return "the event names its gold and does not contain it; nothing was compared"
+    return "the event names its gold and does not contain it; nothing was compared (SUMMARY_LOSS_GOLD names a file of golds)"
 
 
 def _name(result: ScoreResult) -> str:
