@@ -86,3 +86,15 @@ def test_an_unknown_id_is_one_line(run: Commands, stored: tuple[str, ScoreResult
     ran = run("show", *arguments, "--store", stored[0])
     assert (ran.code, ran.out) == (3, "")
     assert told in ran.one_line
+
+
+def test_show_makes_no_archive_and_says_that_there_is_none(
+    run: Commands, monkeypatch: pytest.MonkeyPatch, stored: tuple[str, ScoreResult], tmp_path: Path
+) -> None:
+    monkeypatch.delenv("KAFKA_BOOTSTRAP_SERVERS", raising=False)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    ran = run("show", "event-1", "--store", stored[0])
+    assert ran.code == 0
+    assert "touchstone-archive: there is no archive; " in ran.one_line
+    assert not list((tmp_path / "here").iterdir())

@@ -14,11 +14,13 @@ import tests.ops.web.served
 from tests.ops.store.histories import add, scored
 from tests.ops.web.history import CANARY, history
 from tests.ops.web.served import served, toy_suite
+from touchstone.ops.store.archive.archive import open_archive
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api import models
 from touchstone.ops.web.api.sources import Opened
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.judging import JudgeRequest
+from touchstone.schemas.settings.house import ArchiveSettings
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import ConfigError
 
@@ -248,3 +250,19 @@ async def test_without_an_archive_lists_and_results_are_shown_all_the_same(opene
         assert len((await web.get("/api/cases")).json()["cases"]) == 5
         assert (await web.get("/api/cases/e-0/reading")).json()["text"] == "away"
         assert (await web.get("/api/cases/e-0/document")).status_code == 503
+
+
+async def test_without_an_archive_it_is_said_that_texts_are_not_kept_and_nothing_is_made(opened: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "no archive"
+    nothing = open_archive(ArchiveSettings(url=f"file://{folder}"), opened.index)
+    async with served(sources=replace(opened, open_archive=lambda: nothing)) as web:
+        for event_id in ("e-0", "e-1"):  # one that was kept, elsewhere, and one that was not
+            answer = (await web.get(f"/api/cases/{event_id}/reading")).json()
+            models.Reading.model_validate(answer)
+            assert answer["text"] == "no_archive"
+            refused = await web.get(f"/api/cases/{event_id}/document")
+            assert (refused.status_code, refused.json()["error"].partition(",")[0]) == (404, "there is no archive here")
+        refused = await web.client.post("/api/search", json={"text": "fell"})
+        assert (refused.status_code, refused.json()["error"].partition(",")[0]) == (503, "there is no archive here")
+        assert str(folder) not in refused.text
+        assert not folder.exists()

@@ -11,7 +11,7 @@ import pytest
 
 from touchstone.ops.store.archive.archive import Archive, open_archive
 from touchstone.ops.store.archive.documents import NotKept
-from touchstone.ops.store.archive.objects import Missing
+from touchstone.ops.store.archive.objects import Missing, NoArchive
 from touchstone.ops.store.archive.policy import Policy, point_of
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
 from touchstone.ops.store.cases import CaseIndex
@@ -258,3 +258,39 @@ def test_forgetting_finds_the_object_of_an_archiver_that_was_killed_before_it_wr
     archive.forget("e", dry_run=False)
     assert paths(archive) == []
     assert not half.exists()
+
+
+def test_reading_makes_no_folder_and_says_that_there_is_no_archive(store: ResultStore, tmp_path: Path) -> None:
+    archive = open_archive(ArchiveSettings(url=f"file://{tmp_path / 'nothing here'}"), CaseIndex(store.engine))
+    for reads in (
+        lambda: archive.document("e-1"),
+        lambda: archive.objects.exists("a"),
+        lambda: archive.objects.delete("a"),
+        lambda: list(archive.objects.list()),
+        lambda: archive.search_text(CaseFilter(), "text"),
+        archive.reindex,
+    ):
+        with pytest.raises(NoArchive, match=r"nothing here: there is no archive; .* archive\.url must be the same here"):
+            reads()
+    assert archive.forget("e-1") == []
+    assert not (tmp_path / "nothing here").exists()
+    archive.keep("e-1", "safe", "c-1", b"{}")
+    assert archive.document("e-1") == b"{}"
+    assert (tmp_path / "nothing here").is_dir()
+
+
+def test_an_archive_that_is_made_later_is_read(store: ResultStore, tmp_path: Path) -> None:
+    settings = ArchiveSettings(url=f"file://{tmp_path / 'later'}")
+    reader, writer = (open_archive(settings, CaseIndex(store.engine)) for _ in range(2))
+    with pytest.raises(NoArchive):
+        reader.document("e-1")
+    writer.keep("e-1", "safe", "c-1", b"{}")
+    assert reader.document("e-1") == b"{}"
+
+
+def test_a_case_that_is_kept_elsewhere_is_not_called_forgotten(store: ResultStore, tmp_path: Path) -> None:
+    open_archive(ArchiveSettings(url=f"file://{tmp_path / 'right'}"), CaseIndex(store.engine)).keep("e-1", "safe", "c-1", b"{}")
+    wrong = open_archive(ArchiveSettings(url=f"file://{tmp_path / 'wrong'}"), CaseIndex(store.engine))
+    with pytest.raises(NoArchive):
+        wrong.forget("e-1", dry_run=False)
+    assert not (tmp_path / "wrong").exists()

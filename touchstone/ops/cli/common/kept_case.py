@@ -53,12 +53,14 @@ def _event(
     opened: "Opened", event_id: str, result: "ScoreResult", kind: str, suites: "Mapping[str, Suite]", bootstrap: str | None
 ) -> "tuple[Case | None, str]":
     """The case of an event: as it was kept, else from its topic if a broker is named; without both, why."""
-    from touchstone.ops.store.archive.objects import Missing
+    from touchstone.ops.store.archive.objects import Missing, NoArchive
 
     try:
         return archived_case(opened.open_archive(), event_id, result, kind, suites)
+    except NoArchive as error:
+        return _from_topic(result, suites, bootstrap, str(error))
     except Missing:
-        return _from_topic(result, suites, bootstrap)
+        return _from_topic(result, suites, bootstrap, "the event is not in the archive")
 
 
 def archived_case(archive: "Archive", event_id: str, result: "ScoreResult", kind: str, suites: "Mapping[str, Suite]") -> "tuple[Case | None, str]":
@@ -79,17 +81,17 @@ def archived_case(archive: "Archive", event_id: str, result: "ScoreResult", kind
     return case, "" if case is not None else "the suite cannot read the kept event"
 
 
-def _from_topic(result: "ScoreResult", suites: "Mapping[str, Suite]", bootstrap: str | None) -> "tuple[Case | None, str]":
-    """The case from the event's place on its topic."""
+def _from_topic(result: "ScoreResult", suites: "Mapping[str, Suite]", bootstrap: str | None, why: str) -> "tuple[Case | None, str]":
+    """The case from the event's place on its topic. `why`: it is not in the archive."""
     from touchstone.ops.batch.cases import BatchCase
     from touchstone.ops.cli.common.from_topic import case_at
     from touchstone.schemas.result import SourceRef
 
     source, suite = result.source, suites.get(result.suite)
     if not isinstance(source, SourceRef) or suite is None:
-        return None, "the event is not in the archive"
+        return None, why
     if bootstrap is None and not os.environ.get("KAFKA_BOOTSTRAP_SERVERS"):
-        return None, "the event is not in the archive; name the brokers with --bootstrap to read it from its topic"
+        return None, f"{why}; name the brokers with --bootstrap to read it from its topic"
     place = f"{source.topic}[{source.partition}]@{source.offset}" + (f"#{source.topic_id}" if source.topic_id else "")
     read = case_at(place, suite, bootstrap)
     return (read.case, "") if isinstance(read, BatchCase) else (None, f"its record {read.what}")

@@ -40,10 +40,12 @@ class StoredReadings:
 
     def _case(self, result: "ScoreResult", suites: "Mapping[str, Suite]") -> "tuple[Case | None, str]":
         from touchstone.ops.cli.common.kept_case import archived_case
-        from touchstone.ops.store.archive.objects import Missing
+        from touchstone.ops.store.archive.objects import Missing, NoArchive
 
         try:
             return archived_case(self._archive, result.event_id, result, "", suites)
+        except NoArchive as error:
+            return None, str(error)
         except Missing:
             return None, "the archive does not have it (archive.policy says which cases are kept)"
 

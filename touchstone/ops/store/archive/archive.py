@@ -32,7 +32,8 @@ class Archive(Keeping):
         return reindex(self)
 
     def search_text(self, wanted: CaseFilter, text: str, cursor: str | None = None, budget_s: float = 2.0) -> Hits:
-        """Search the text of kept cases, newest first, one step. See `searching`."""
+        """Search the text of kept cases, newest first, one step; without an archive `NoArchive`, not "nothing found". See `searching`."""
+        self.objects.check_there()
         return search(self, wanted, text, cursor, budget_s)
 
 

@@ -135,8 +135,10 @@ class Keeping:
         return sum(self.keep_result(event_id, result_id, document.encode()) == "created" for result_id, document in stored)
 
     def document(self, event_id: str) -> bytes:
-        """An event's JSON as it was kept. Raises `Missing`, `TooLarge` and `Undecipherable`."""
+        """An event's JSON as it was kept. Raises `Missing`, `NoArchive`, `TooLarge` and `Undecipherable`."""
         row = self.index.row(event_id)
+        if row is None:
+            self.objects.check_there()
         if row is None or row.state != "kept":
             raise Missing
         return self.objects.get(row.path, self.settings.case_bytes_max)

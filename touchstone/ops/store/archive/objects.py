@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
@@ -17,7 +17,7 @@ from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.archive_port import ArchiveAway
 
-__all__ = ["ArchiveAway", "Entry", "Missing", "Objects", "Put", "TooLarge"]
+__all__ = ["ArchiveAway", "Entry", "Missing", "NoArchive", "Objects", "Put", "TooLarge"]
 
 SCHEMES = ("file", "s3", "gs", "az", "memory")
 #: Objects listed at a time.
@@ -29,6 +29,10 @@ Put = Literal["created", "same", "other"]
 
 class Missing(Exception):
     """There is no such object."""
+
+
+class NoArchive(ConfigError):
+    """The archive's folder is not there: nothing was ever kept in it, or it is elsewhere. Reading does not make it."""
 
 
 class TooLarge(Exception):
@@ -45,13 +49,21 @@ class Entry:
 
 
 class Objects:
-    """The objects of an archive. All methods block: call them in a thread. Safe to use from several threads."""
+    """The objects of an archive. All methods block: call them in a thread. Safe to use from several threads.
 
-    def __init__(self, store: Any, cipher: Cipher | None = None) -> None:
+    A folder is made by the first `put`; until then, whatever reads raises `NoArchive`.
+    """
+
+    def __init__(self, store: Any, cipher: Cipher | None = None, *, absent: str = "") -> None:
+        """`absent`: the URL of a folder that is not there, instead of a store."""
         self._store = store
+        self._absent = absent
         self._cipher = cipher
-        self._folder = Path(store.prefix) if isinstance(store, LocalStore) and store.prefix else None
         self._creates_once = False
+
+    @property
+    def _folder(self) -> Path | None:
+        return Path(self._store.prefix) if isinstance(self._store, LocalStore) and self._store.prefix else None
 
     @classmethod
     def open(cls, url: str, cipher: Cipher | None = None) -> "Objects":
@@ -59,17 +71,37 @@ class Objects:
         scheme = urlsplit(url).scheme
         if scheme not in SCHEMES:
             raise ConfigError(f"archive.url: begins with {', '.join(f'{one}://' for one in SCHEMES[:-1])}")
-        options: dict[str, Any] = {"mkdir": True} if scheme == "file" else {}
-        try:
-            return cls(from_url(url, **options), cipher)
-        except (BaseError, ValueError, OSError) as error:
-            raise ConfigError(f"archive.url: cannot be opened ({type(error).__name__}); check scheme, bucket and credentials") from None
+        if scheme == "file" and not _is_folder(url):
+            return cls(None, cipher, absent=url)
+        return cls(_opened(url), cipher)
+
+    def is_there(self) -> bool:
+        """False while the folder of a local archive is not there. Of a bucket, only asking it would tell: True."""
+        return self._store is not None or _is_folder(self._absent)
+
+    def check_there(self) -> None:
+        """Raise `NoArchive` where `is_there` is false."""
+        self._there()
+
+    def _there(self) -> Any:
+        """The store, to read from. Raises `NoArchive`."""
+        if self._store is None:
+            if not _is_folder(self._absent):
+                raise NoArchive(f"{self._absent}: there is no archive; `touchstone archive` makes it, and archive.url must be the same here (docs/archive.md)")
+            self._store = _opened(self._absent)
+        return self._store
+
+    def _made(self) -> Any:
+        """The store, to write to."""
+        if self._store is None:
+            self._store = _opened(self._absent, mkdir=True)
+        return self._store
 
     def put(self, path: str, data: bytes) -> Put:
         """Create an object; tells whether it was there before with the same content, or with other content, which stays."""
         stored = data if self._cipher is None else self._cipher.encrypt(data, path)
         try:
-            obstore.put(self._store, path, stored, mode="create")
+            obstore.put(self._made(), path, stored, mode="create")
         except AlreadyExistsError:
             is_new = False
         except (BaseError, OSError) as error:
@@ -113,7 +145,7 @@ class Objects:
     def get(self, path: str, bytes_max: int | None = None) -> bytes:
         """An object's content. Raises `Missing`, `TooLarge`, `Undecipherable`, `ArchiveAway`."""
         try:
-            found = obstore.get(self._store, path)
+            found = obstore.get(self._there(), path)
             if bytes_max is not None and found.meta["size"] > bytes_max:
                 raise TooLarge
             stored = bytes(found.bytes())
@@ -130,7 +162,7 @@ class Objects:
     def exists(self, path: str) -> bool:
         """True if there is such an object."""
         try:
-            obstore.head(self._store, path)
+            obstore.head(self._there(), path)
         except FileNotFoundError:
             return False
         except (BaseError, OSError) as error:
@@ -141,8 +173,8 @@ class Objects:
         """Remove an object, and what killed writers have left of it; False if there was none."""
         self._clear_staged(path)
         try:
-            obstore.head(self._store, path)
-            obstore.delete(self._store, path)
+            obstore.head(self._there(), path)
+            obstore.delete(self._there(), path)
         except FileNotFoundError:
             return False
         except (BaseError, OSError) as error:
@@ -152,8 +184,20 @@ class Objects:
     def list(self, prefix: str = "", after: str | None = None) -> Iterator[Entry]:
         """Objects below a folder, in pages, so that memory does not grow with their number. `after`: only paths behind it, where the store sorts them."""
         try:
-            for page in obstore.list(self._store, prefix or None, offset=after, chunk_size=PAGE):
+            for page in obstore.list(self._there(), prefix or None, offset=after, chunk_size=PAGE):
                 for one in page:
                     yield Entry(one["path"], one["size"], one["last_modified"])
         except (BaseError, OSError) as error:
             raise ArchiveAway(type(error).__name__) from None
+
+
+def _is_folder(url: str) -> bool:
+    return Path(unquote(urlsplit(url).path)).is_dir()
+
+
+def _opened(url: str, **options: Any) -> Any:
+    """The store of a URL. Raises `ConfigError`."""
+    try:
+        return from_url(url, **options)
+    except (BaseError, ValueError, OSError) as error:
+        raise ConfigError(f"archive.url: cannot be opened ({type(error).__name__}); check scheme, bucket and credentials") from None

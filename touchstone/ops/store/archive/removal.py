@@ -40,10 +40,13 @@ def _events(archive: Keeping, identifier: str) -> dict[str, CaseRow | None]:
 
 def _remove_objects(archive: Keeping, identifier: str, *, dry_run: bool) -> list[Place]:
     paths: dict[str, None] = {}
-    for event_id, row in _events(archive, identifier).items():
+    events = _events(archive, identifier)
+    if not archive.objects.is_there() and not any(row is not None and row.state == "kept" for row in events.values()):
+        return []  # nothing is kept anywhere. A row that says otherwise means that the archive is elsewhere: then NoArchive says so
+    for event_id, row in events.items():
         paths |= dict.fromkeys([row.path] if row is not None and row.path else _without_row(archive, event_id, dry_run=dry_run))
         paths |= dict.fromkeys(entry.path for entry in archive.objects.list(f"results/{encoded(event_id)}"))
-    for trace_id in {identifier} | {row.trace_id for row in _events(archive, identifier).values() if row is not None and row.trace_id}:
+    for trace_id in {identifier} | {row.trace_id for row in events.values() if row is not None and row.trace_id}:
         stem = trace_path(trace_id).removesuffix(".json")
         if archive.objects.exists(f"{stem}.json"):
             paths[f"{stem}.json"] = None

@@ -17,7 +17,7 @@ from starlette.routing import Match, Route
 from starlette.types import Scope
 
 from touchstone.ops.store.archive.encryption import Undecipherable
-from touchstone.ops.store.archive.objects import ArchiveAway
+from touchstone.ops.store.archive.objects import ArchiveAway, NoArchive
 from touchstone.ops.store.case_filter import NAMES
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.query import BadRequest, check_names, check_scope
@@ -145,6 +145,8 @@ def _answer(endpoint: Endpoint, call: Call) -> Response:
         raise Refusal(f"the archive does not answer now ({error.code}); try again later", 503, again) from None
     except Undecipherable:
         raise Refusal("the archive's object cannot be decrypted here; check archive.key_file of this service", 503) from None
+    except NoArchive:
+        raise Refusal("there is no archive here, so no texts are kept; see docs/archive.md, and check that archive.url is the archiver's", 503) from None
     except ConfigError as error:
         # Its text names files of this machine, which are for its operators.
         log.warning("api_without_store", message=str(error))

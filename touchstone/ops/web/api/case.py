@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from starlette.responses import Response
 
 from touchstone.ops.store.archive.encryption import Undecipherable
-from touchstone.ops.store.archive.objects import ArchiveAway, Missing, TooLarge
+from touchstone.ops.store.archive.objects import ArchiveAway, Missing, NoArchive, TooLarge
 from touchstone.ops.store.case_rows import Annotation, CaseHistory, Feedback
 from touchstone.ops.store.cases import Conflict
 from touchstone.ops.web.api.bodies import PatchBody, read_body
@@ -28,6 +28,12 @@ from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.projection import NO_SUITES, ResultRow, restore
 
 log = structlog.get_logger("touchstone.serve")
+
+_NO_TEXT = {
+    "not_kept": "the archive's policy did not keep this case",
+    "no_archive": "there is no archive here, so no texts are kept; see docs/archive.md, and check that archive.url is the archiver's",
+    "gone": "the case is no longer in the archive, or could not be kept",
+}
 
 
 class OneCase:
@@ -139,11 +145,13 @@ class OneCase:
     def _text_of(self, found: CaseHistory) -> tuple[str, bytes | None]:
         """The event's bytes as kept; without them, why."""
         if found.kept is None:
-            return "not_kept", None
+            return "not_kept" if self._sources.archive().objects.is_there() else "no_archive", None
         if found.kept.state != "kept":
             return "gone", None
         try:
             return "shown", self._sources.archive().document(found.event_id)
+        except NoArchive:
+            return "no_archive", None
         except (Missing, TooLarge):
             return "gone", None
 
@@ -154,8 +162,7 @@ class OneCase:
         """The event's bytes as kept. Raises `Refusal` (404)."""
         why, document = self._text_of(found)
         if document is None:
-            said = "the archive's policy did not keep this case" if why == "not_kept" else "the case is no longer in the archive, or could not be kept"
-            raise Refusal(said, 404)
+            raise Refusal(_NO_TEXT[why], 404)
         return document
 
     def patch(self, call: Call) -> Response:

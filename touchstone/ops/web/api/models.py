@@ -162,13 +162,14 @@ class OneCase(Answer):
 class Reading(Answer):
     """How the case reads beside one result. `text`: shown, or why it is not.
 
-    `no_right`: the token lacks the scope; `not_kept`: the archive's policy did not choose it; `gone`: it could not be kept, or was removed;
+    `no_right`: the token lacks the scope; `not_kept`: the archive's policy did not choose it; `no_archive`: there is no archive where this service
+    looks for it; `gone`: it could not be kept, or was removed;
     `unreadable`: it is kept, and the installed suite cannot read it; `away`: the archive cannot be read now.
     """
 
     reading: CaseReading
     result_id: str
-    text: Literal["shown", "no_right", "not_kept", "gone", "unreadable", "away"]
+    text: Literal["shown", "no_right", "not_kept", "no_archive", "gone", "unreadable", "away"]
 
 
 class Stored(Answer):
