@@ -14,7 +14,7 @@ def test_safe_v0_is_found_by_entry_point() -> None:
 
 
 def test_an_unknown_suite_names_the_installed_ones() -> None:
-    with pytest.raises(ConfigError, match="installed: clinical, clinical_conformance, clinical_judge, safe_v0"):
+    with pytest.raises(ConfigError, match="installed: clinical, clinical_conformance, clinical_judge, failure_modes, safe_v0"):
         registry.load_suite("nix")
 
 

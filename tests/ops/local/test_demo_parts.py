@@ -18,8 +18,8 @@ def without(monkeypatch: pytest.MonkeyPatch, *missing: str) -> None:
 
 @pytest.fixture(scope="module")
 def safe() -> tuple[Part, FromFiles]:
-    """The suite that needs nothing, with what its files come to."""
-    part = next(part for part in choose_parts(os.environ)[0] if not part.suite.requires and not part.samples.requires)
+    """A suite that needs nothing, with the results of its files."""
+    part = next(part for part in choose_parts(os.environ)[0] if part.suite.name == "safe_v0")
     return part, score_files(part)
 
 
