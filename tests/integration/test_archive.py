@@ -9,7 +9,9 @@ from pathlib import Path
 
 from aiokafka import AIOKafkaProducer
 
-from touchstone.ops.local.up import ARCHIVER, Live, LogLine, Plan
+from touchstone.ops.local.children import LogLine
+from touchstone.ops.local.plan import Plan
+from touchstone.ops.local.up import ARCHIVER, Live
 from touchstone.ops.store.case_rows import CaseRow
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.results import ResultStore

@@ -24,7 +24,8 @@ from tests.doubles.judges import Fault, JudgeServer, Kind
 from tests.ops.monitoring.promql import ALERTS, DASHBOARDS, RULES, Query, filled, metrics_of, queries, read, recorded, rules, selectors
 from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
 from touchstone.ops.local.demo_parts import Part, choose_parts
-from touchstone.ops.local.up import Live, Plan
+from touchstone.ops.local.plan import Plan
+from touchstone.ops.local.up import Live
 from touchstone.ops.settings import load_settings
 from touchstone.scorers.registry import usable_suites
 from touchstone.streams.topics.produce import Outgoing, send_events

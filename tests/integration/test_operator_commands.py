@@ -449,6 +449,7 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
     monkeypatch.setattr("touchstone.scorers.registry.find_spec", lambda name: None if name in {"ucumvert", "onnxruntime", "torch", "openai"} else name)
     said: list[str] = []
     shown: list[int] = []
+    read: dict[str, Any] = {}
     before = own_children()
     during: set[int] = set()
 
@@ -460,6 +461,9 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
                 with urllib.request.urlopen(f"{line.split()[-1]}v1/summary?minutes=60", timeout=30) as answer:
                     shown[:] = [suite["total"] for suite in json.load(answer)["suites"]]
                 time.sleep(0.05)
+            (opened,) = [line.removeprefix("open this failed case: ") for line in said if line.startswith("open this failed case: ")]
+            with urllib.request.urlopen(opened.replace("/cases/", "/api/cases/") + "/reading", timeout=30) as answer:
+                read.update(json.load(answer))
         finally:
             os.kill(os.getpid(), signal.SIGTERM)
 
@@ -470,7 +474,8 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
 
     assert asyncio.run(run_demo(Settings(), "direct", None, say, keep=True)) == []
     assert sum(shown) == 44
-    assert any(line.startswith("\nShown: 44 events in") for line in said[:-2])
+    assert (read["text"], read["reading"]["label"]) == ("shown", "Fail")
+    assert any(line.startswith("\nShown: 44 events in") for line in said[:-3])
     assert len(during) >= 4  # broker, worker, projector, page
     assert gone(sorted(during), 5)
 

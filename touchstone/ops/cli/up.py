@@ -15,7 +15,9 @@ from touchstone.ops.cli.common.stored import StoreOption
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from touchstone.ops.local.up import Live, LogLine, Plan
+    from touchstone.ops.local.children import LogLine
+    from touchstone.ops.local.plan import Plan
+    from touchstone.ops.local.up import Live
     from touchstone.schemas.settings.house import Settings
 
 
@@ -63,7 +65,7 @@ def up(
     Example: touchstone up --suite summary_loss --env SUMMARY_LOSS_GOLD=gold.jsonl
     """
     from touchstone.ops.cli.common.running import run
-    from touchstone.ops.local.up import Plan
+    from touchstone.ops.local.plan import Plan
 
     # Here too, not only for the children: topics and their partitions are made by this process.
     os.environ.update(_settings_given(env or ()))
@@ -180,7 +182,8 @@ def _greet(live: "Live", plan: "Plan", seconds: float) -> None:
         if child.address:
             typer.echo(f"  {child.name:<{width}} {child.address}/metrics")
     typer.echo("From another terminal:")
-    typer.echo(f"  export KAFKA_BOOTSTRAP_SERVERS={live.settings.kafka.bootstrap_servers} TOUCHSTONE_STORE_URL={shown(live.store_url)}")
+    kept = f" TOUCHSTONE_ARCHIVE_URL={live.archive_url}" if live.archive_url else ""
+    typer.echo(f"  export KAFKA_BOOTSTRAP_SERVERS={live.settings.kafka.bootstrap_servers} TOUCHSTONE_STORE_URL={shown(live.store_url)}{kept}")
     typer.echo("  touchstone produce FILE.jsonl")
     typer.echo("  touchstone tail results reports --from beginning")
     typer.echo(f"  touchstone reconcile --suite {plan.suites[0]}")

@@ -14,11 +14,26 @@ from datetime import datetime
 from itertools import zip_longest
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import quote
 
 from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
-from touchstone.ops.local.demo_parts import FromFiles, Part, Reported, choose_parts, compare_reports, compare_results, read_stored, score_files, settings_shown
+from touchstone.ops.local.children import LogLine
+from touchstone.ops.local.demo_parts import (
+    FromFiles,
+    Part,
+    Reported,
+    choose_parts,
+    compare_reports,
+    compare_results,
+    failed_case,
+    kept_by_archive,
+    read_stored,
+    score_files,
+    settings_shown,
+)
 from touchstone.ops.local.demo_watch import BatchName, Watch
-from touchstone.ops.local.up import PAGE, Live, LogLine, Plan, stop_on_signals
+from touchstone.ops.local.plan import Plan
+from touchstone.ops.local.up import PAGE, Live, stop_on_signals
 from touchstone.ops.reports.console import console_pieces
 from touchstone.ops.reports.files import check_directory, report_path, write_whole
 from touchstone.ops.reports.layouts import lay_out
@@ -65,6 +80,7 @@ class Demo:
         self._written: list[Path] = []
         self._events: dict[str, int] = {}
         self._batches = 0
+        self._failed: ScoreResult | None = None
         self.problems: list[str] = []
 
     async def run(self) -> None:
@@ -113,6 +129,10 @@ class Demo:
         stop = asyncio.Event()
         stop_on_signals(stop, live)
         self._say(f"\n{PAGE}  {live.page}")
+        if self._failed is not None:
+            # Its text is shown once the archive has it, which is moments after its result.
+            await self._while_up(live, kept_by_archive(self._failed.event_id, live.store_url))
+            self._say(f"open this failed case: {live.page}cases/{quote(self._failed.event_id, safe='')}")
         self._say("It shows these results until you press Ctrl-C.")
         await self._while_up(live, stop.wait())
 
@@ -152,6 +172,7 @@ class Demo:
         results = await asyncio.to_thread(read_stored, part, live.store_url, digest)
         if events and not results:
             self.problems.append(f"{suite.name}: the worker scored with another configuration than the one here ({digest})")
+        self._failed = self._failed or failed_case(results)
         # Meanwhile the last batches become final.
         scoring = asyncio.create_task(asyncio.to_thread(score_files, part))
         try:

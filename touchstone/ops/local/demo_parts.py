@@ -1,6 +1,8 @@
 """Parts of the demo: a suite with its samples, their results from files, and their results from the store."""
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,7 @@ from pydantic import BaseModel
 
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import find_sources
+from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.reports import Chosen, StoredEntries, Wanted, choose
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.result import Problem, ScoreResult
@@ -21,6 +24,8 @@ from touchstone.scorers.suite_settings import suite_settings
 
 #: Differences listed per suite.
 TOLD_MAX = 8
+KEPT_TIMEOUT_S = 15.0
+KEPT_POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,26 @@ def read_stored(part: Part, store_url: str, digest: str) -> list[ScoreResult]:
     store = ResultStore.open(store_url)
     try:
         return list(StoredEntries(store, Chosen(part.suite.name, part.suite.version, digest, None)))
+    finally:
+        store.close()
+
+
+def failed_case(results: Iterable[ScoreResult]) -> ScoreResult | None:
+    """A failed case to begin with: of those that say why, the one with the fewest reasons."""
+    return min((one for one in results if one.label == "Fail" and one.findings), key=lambda one: len(one.findings), default=None)
+
+
+async def kept_by_archive(event_id: str, store_url: str) -> bool:
+    """Wait, within a bound, until the archive has an event."""
+    store = await asyncio.to_thread(ResultStore.open, store_url)
+    try:
+        index = CaseIndex(store.engine)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(KEPT_TIMEOUT_S):
+                while await asyncio.to_thread(index.row, event_id) is None:  # noqa: ASYNC110 -- a row in a database has no event
+                    await asyncio.sleep(KEPT_POLL_S)
+                return True
+        return False
     finally:
         store.close()
 
