@@ -211,7 +211,9 @@ def test_the_judges_ratings_and_reasons_are_shown_beside_what_it_read() -> None:
         },
     )
     reading = judging.SUITE.reading_of(case, result_of(case, card))
-    assert [one.id for one in reading.sections] == ["prompt", "values", "judge", "findings", "patient", "document-hl7v2"]
+    assert [one.id for one in reading.sections] == [
+        "prompt", "values", "judge", "findings", "patient", "conditions", "allergies", "labs", "encounters", "timeline", "document-hl7v2",
+    ]  # fmt: skip
     assert [bar.share for bar in section(reading, "values").bars] == [None, 1.0]
     first, second = section(reading, "judge").items
     assert (first.state, first.text, first.note) == ("good", "Walter's dates agree", "rated 4 of 5")

@@ -73,11 +73,11 @@ _DEPTH_MAX: Final = 6
 _TEMPLATES_MAX: Final = 100
 
 
-def read_ccda(root: Any, place: str) -> Record | None:
-    """The record of a C-CDA document by its root element; None for any other document."""
+def read_ccda(root: Any, place: str, tree: Tree | None = None) -> Record | None:
+    """The record of a C-CDA document by its root element; None for any other document. `tree`: reads its elements, for one who wants to find them again."""
     if root is None or root.tag != f"{HL7V3}ClinicalDocument":
         return None
-    return _Reader(root, place).read()
+    return _Reader(root, place, Tree() if tree is None else tree).read()
 
 
 def parse(data: bytes) -> Any | None:
@@ -89,10 +89,10 @@ def parse(data: bytes) -> Any | None:
 class _Reader:
     """Reads one document into its record."""
 
-    def __init__(self, root: Any, place: str) -> None:
+    def __init__(self, root: Any, place: str, tree: Tree) -> None:
         self._root = root
         self._record = Record("ccda", place, "C-CDA")
-        self._tree = Tree()
+        self._tree = tree
         self._written = read_compact(attribute(child(root, "effectiveTime"), "value"))
 
     def read(self) -> Record:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,13 +13,12 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.conformance import ConformanceRequest
 from touchstone.schemas.judging import JudgeRequest
 from touchstone.schemas.reading import Bar, BarsSection, CaseReading, ChecksSection, CodeSection, Item, Mark, MarkState, Section, TextSection
-from touchstone.schemas.result import Finding, ScoreResult
+from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical.reading.chart import chart
+from touchstone.scorers.clinical.reading.described import described, under
 from touchstone.scorers.clinical.reading.displayed import Displayed, displayed, whole
-from touchstone.scorers.clinical.reading.fhir_persona import PLACE, persona_of
 from touchstone.scorers.clinical.reading.locating import About, locate
-from touchstone.scorers.reporting.findings import SEVERITIES
 from touchstone.scorers.reporting.plain_reading import finding_checks
 
 #: Documents, and characters of all documents, that are drawn.
@@ -104,7 +103,7 @@ def _documents(parts: _Parts, result: ScoreResult) -> tuple[list[CodeSection], d
         name = _id_of(place)
         document = displayed(content, form) if chars < ALL_CHARS_MAX else Displayed("", "text", "not shown: the documents before it are too long")
         chars += len(document.text)
-        about = [About(index, finding, inner, f"finding-{index}") for index, finding, inner in _under(result.findings, place)]
+        about = [About(index, finding, inner, f"finding-{index}") for index, finding, inner in under(result.findings, place)]
         marks: list[Mark] = []
         for one, located in zip(about, locate(document, about), strict=True):
             words = f"{_TITLES[form]}: {located.words}"
@@ -123,35 +122,17 @@ def _id_of(place: str) -> str:
     return place.replace("outputs.", "document-").replace("[", "-").replace("]", "")
 
 
-def _under(findings: Sequence[Finding], place: str) -> list[tuple[int, Finding, str]]:
-    """The findings below a place: index, finding, and path inside of it."""
-    found = []
-    for index, finding in enumerate(findings):
-        if finding.path == place:
-            found.append((index, finding, ""))
-        elif finding.path.startswith(place) and finding.path[len(place)] in "/.":
-            found.append((index, finding, finding.path[len(place) + 1 :]))
-    return found
-
-
 def _chart(parts: _Parts, result: ScoreResult) -> list[Section]:
-    """The patient's chart, from the persona or else from the first FHIR document that describes a patient."""
-    of_persona = [(index, inner, finding) for index, finding, inner in _under(result.findings, "persona")]
+    """The patient's chart, from the persona or else from the documents."""
+    of_persona = [(index, inner, finding) for index, finding, inner in under(result.findings, "persona")]
     for index, finding in enumerate(result.findings):
         other = _OTHER_SIDE.search(finding.message) if finding.code.startswith("consistency.") else None
         if other is not None:
             of_persona.append((index, other[1], finding))
-    described: dict[str, Any] = {}
-    at = ""
-    for place, form, content in parts.documents:
-        if form == "fhir" and not described:
-            described, at = persona_of(content), place
-    of_resources = [(index, PLACE + inner.partition(".")[0], finding) for index, finding, inner in _under(result.findings, at) if inner] if at else []
-    of_resources.sort(key=lambda one: SEVERITIES.index(one[2].severity))
-    of_persona += of_resources
+    one = described(parts.documents, result.findings)
     if parts.persona:
-        return chart(parts.persona, of_persona, added=described, added_note=f"not in the persona: read from {at}")
-    return chart(described, of_resources, f"the trace has no persona: read from {at}") if described else []
+        return chart(parts.persona, [*of_persona, *one.findings], added=one.persona, added_note=f"not in the persona: read from {one.at}")
+    return chart(one.persona, one.findings, f"the trace has no persona: read from {one.at}") if one.persona else []
 
 
 def _scores(result: ScoreResult) -> BarsSection:

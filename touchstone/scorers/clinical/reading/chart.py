@@ -28,7 +28,7 @@ _PATIENT: Final[Mapping[str, tuple[str, ...]]] = {
     "Record number": ("mrn", "MRN", "medicalRecordNumber"), "Race": ("race",), "Ethnicity": ("ethnicity",), "Language": ("language", "preferredLanguage"),
     "Marital status": ("maritalStatus", "marital_status"), "Occupation": ("occupation",), "Address": ("address",), "Phone": ("phone", "telephone"),
     "Email": ("email",), "Insurance": ("insurance",), "Smoking": ("smokingStatus", "smoking", "tobacco"), "Alcohol": ("alcohol", "alcoholUse"),
-    "Chief complaint": ("chiefComplaint", "presentingComplaint"), "Summary": ("summary", "narrative", "background", "history"),
+    "Deceased": ("deceased",), "Chief complaint": ("chiefComplaint", "presentingComplaint"), "Summary": ("summary", "narrative", "background", "history"),
 }  # fmt: skip
 
 
@@ -91,7 +91,7 @@ def _draw(kind: Kind, persona: Mapping[str, Any], used: set[str], drawn: _Chart,
     made = []
     for number, ((path, value), cells) in enumerate(zip(found, rows, strict=False)):
         place = value.get(PLACE) if isinstance(value, Mapping) else None
-        index, state = drawn.of_path.get(path if place is None else f"{PLACE}{place}", (None, None))
+        index, state = drawn.of_path.get(path if place is None else f"{PLACE}{place}".replace("/", "."), (None, None))
         to = () if index is None else (f"finding-{index}",)
         name = f"{kind.id}-{number}"
         made.append(Row(id=name, cells=tuple(cells.get(heading, "") for heading in shown), state=state, finding=index, to=to))
