@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
 from typing import Any, Literal
@@ -22,6 +22,8 @@ __all__ = ["ArchiveAway", "Entry", "Missing", "NoArchive", "Objects", "Put", "To
 SCHEMES = ("file", "s3", "gs", "az", "memory")
 #: Objects listed at a time.
 PAGE = 1_000
+#: How often a server that does not answer is asked within one call, and for how long: who writes waits and asks again by itself, and says so meanwhile.
+_ASKED: dict[str, Any] = {"retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=15)}}
 #: Below this folder objects are written and deleted, to see whether the store takes writes. It is no folder of cases.
 _PROBES = "probes"
 Put = Literal["created", "same", "other"]
@@ -73,7 +75,7 @@ class Objects:
             raise ConfigError(f"archive.url: begins with {', '.join(f'{one}://' for one in SCHEMES[:-1])}")
         if scheme == "file" and not _is_folder(url):
             return cls(None, cipher, absent=url)
-        return cls(_opened(url), cipher)
+        return cls(_opened(url, **({} if scheme in {"file", "memory"} else _ASKED)), cipher)
 
     def is_there(self) -> bool:
         """False while the folder of a local archive is not there. Of a bucket, only asking it would tell: True."""
@@ -92,9 +94,12 @@ class Objects:
         return self._store
 
     def _made(self) -> Any:
-        """The store, to write to."""
+        """The store, to write to. Raises `ArchiveAway` where the folder cannot be made now: its disk may come back."""
         if self._store is None:
-            self._store = _opened(self._absent, mkdir=True)
+            try:
+                self._store = from_url(self._absent, mkdir=True)
+            except (BaseError, OSError) as error:
+                raise ArchiveAway(type(error).__name__) from None
         return self._store
 
     def put(self, path: str, data: bytes) -> Put:
