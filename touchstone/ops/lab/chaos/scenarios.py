@@ -133,6 +133,7 @@ SCENARIOS: dict[str, Scenario] = {
             poison=_LEDGER,
             repeat_share=0.02,
             archive="folder",
+            may_restart=True,
             knobs=_ARCHIVE,
         ),
         Scenario(
@@ -145,6 +146,7 @@ SCENARIOS: dict[str, Scenario] = {
             poison=_LEDGER,
             repeat_share=0.02,
             archive="s3",
+            may_restart=True,
             knobs=_ARCHIVE,
         ),
         Scenario("disk_full_store", "the disk below the store filled, and space made", "apache", fill_store, small_s=14, small_disk="store", poison=_LEDGER),
