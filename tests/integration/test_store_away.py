@@ -23,7 +23,7 @@ from tests.streams.results_topic import result
 from touchstone.ops.store import results as store_results
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.settings.house import Settings
-from touchstone.streams.account import projector
+from touchstone.streams.account import projector, service
 from touchstone.streams.account.projector import Projector
 from touchstone.streams.account.store_port import StoreUnavailable
 
@@ -138,7 +138,7 @@ async def test_a_store_without_news_is_back_once_a_write_has_succeeded(settings:
 
 
 async def test_a_store_that_says_nothing_is_not_ready_and_holds_up_no_stop(settings: Settings, store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(projector, "STORE_PATIENCE_S", 0.2)
+    monkeypatch.setattr(service, "PATIENCE_S", 0.2)
     goes_on, apply = threading.Event(), store.apply
 
     def hang(*arguments: Any) -> Any:

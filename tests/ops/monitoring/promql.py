@@ -15,8 +15,8 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.streams.telemetry.test_names import engine_readings
 from touchstone.streams.telemetry.metric_list import METRICS
-from touchstone.streams.telemetry.metrics import ProjectorCounts
 from touchstone.streams.telemetry.readings import families
+from touchstone.streams.telemetry.service_counts import ProjectorCounts
 
 MONITORING = Path(__file__).parents[3] / "touchstone" / "ops" / "monitoring"
 RULES = MONITORING / "prometheus" / "rules" / "touchstone.yml"

@@ -15,11 +15,11 @@ from prometheus_client.samples import Sample
 from touchstone.scorers.base import Reading
 from touchstone.scorers.histogram import Histogram
 from touchstone.streams.telemetry import metric_list
-from touchstone.streams.telemetry.archive_counts import ArchiverCounts
 from touchstone.streams.telemetry.metric_list import BY_NAME, DEAD_REASONS, FORMATS, LATENCY_BUCKETS_S, METRICS, SCORE_BUCKETS, Happening, State
-from touchstone.streams.telemetry.metrics import ProjectorCounts, WorkerMetrics
+from touchstone.streams.telemetry.metrics import WorkerMetrics
 from touchstone.streams.telemetry.replay_counts import ReplayCounts
 from touchstone.streams.telemetry.serve_counts import ServeCounts
+from touchstone.streams.telemetry.service_counts import ArchiverCounts, ProjectorCounts
 
 ROOT = Path(__file__).parents[3]
 
@@ -80,7 +80,7 @@ def test_a_scrape_holds_every_metric_of_the_list_with_its_labels_and_no_other(
         counts.lag({("generations", 0): (1, 2.0, 1.0)})
         counts.config_digest = "0" * 16
 
-    known = {"worker": worker_knows, "projector": lambda: counts.lag(0, 1), "archiver": lambda: counts.lag({0: 1}), "serve": lambda: counts.broker(up=True)}
+    known = {"worker": worker_knows, "projector": lambda: counts.lag({0: 1}), "archiver": lambda: counts.lag({0: 1}), "serve": lambda: counts.broker(up=True)}
     known.get(process, lambda: None)()
     listed = {(metric.name, frozenset(metric.labels)) for metric in METRICS if process in metric.processes}
     assert set(exposed(registry)) == listed

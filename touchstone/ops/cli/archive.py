@@ -1,7 +1,5 @@
 """`touchstone archive`: keeps cases as objects, and removes, finds and counts them."""
 
-import asyncio
-import contextlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -11,13 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.services import run_service
 from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
 from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+
     from touchstone.ops.store.archive.archive import Archive
     from touchstone.ops.store.results import ResultStore
-    from touchstone.schemas.settings.house import Settings
+    from touchstone.streams.account.archiver import Archiver
 
 archive = typer.Typer(help="Keep cases as objects; show, search, remove and forget what is kept.", invoke_without_command=True)
 app.add_typer(archive, name="archive")
@@ -43,97 +44,26 @@ def worker(
     """
     if context.invoked_subcommand is not None:
         return
-    import uvloop
-
-    from touchstone.streams.telemetry.logs import configure
-
     settings = settings_from(config, bootstrap, store__url=store, archive__url=url, http__port=http_port)
-    configure(settings.log)
-    with one_line_errors(), store_errors():
-        uvloop.run(_run(settings))
 
+    @contextmanager
+    def made(results: "ResultStore", registry: "CollectorRegistry") -> Iterator["Archiver"]:
+        from touchstone.ops.store.archive.archive import open_archive
+        from touchstone.ops.store.archive.policy import Policy
+        from touchstone.ops.store.archive.writer import ArchiveWriter
+        from touchstone.ops.store.cases import CaseIndex
+        from touchstone.streams.account.archiver import Archiver
+        from touchstone.streams.telemetry.service_counts import ArchiverCounts
 
-async def _run(settings: "Settings") -> None:
-    """Wait for store and broker, then archive until a signal."""
-    import signal
-
-    import structlog
-
-    from touchstone.ops.store.archive.archive import open_archive
-    from touchstone.ops.store.archive.policy import Policy
-    from touchstone.ops.store.archive.writer import ArchiveWriter
-    from touchstone.ops.store.cases import CaseIndex
-    from touchstone.streams.account.archiver import Archiver
-    from touchstone.streams.process.ending import end_at_last
-    from touchstone.streams.process.pages import Heartbeat, Pages
-    from touchstone.streams.telemetry.archive_counts import ArchiverCounts
-    from touchstone.streams.telemetry.metrics import CollectorRegistry
-
-    log = structlog.get_logger("touchstone.archiver")
-    stop = asyncio.Event()
-
-    def end() -> None:
-        if not stop.is_set():
-            stop.set()
-            end_at_last(settings.worker.drain_timeout_s)  # a store that hangs must not keep it: what is not committed is read again
-
-    for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        asyncio.get_running_loop().add_signal_handler(name, end)
-    registry, heartbeat = CollectorRegistry(), Heartbeat()
-    metrics = ArchiverCounts(registry)
-    work: Archiver | None = None
-
-    def ready() -> tuple[bool, str]:
-        return (False, "the result store does not answer") if work is None else work.readiness()
-
-    pages = Pages(settings.http, registry, heartbeat.alive, ready)
-    beating = asyncio.create_task(heartbeat.beat())
-    store: ResultStore | None = None
-    writer: ArchiveWriter | None = None
-    try:
-        address = pages.start()
-        store = await _open_store(settings, stop)
-        if store is not None:
-            topics = settings.topics
-            objects = open_archive(settings.archive, CaseIndex(store.engine))
-            writer = ArchiveWriter(objects, Policy.of(settings.archive.policy), frozenset({topics.judge, topics.conformance}))
-            work = Archiver(settings, writer, metrics)
-            if await work.reach(stop):
-                log.info("archiver_started", topic=topics.results, group=work.group, address=address)
-                await work.run(stop)
-        log.info("archiver_stopped")
-    finally:
-        beating.cancel()
-        pages.stop()
-        if writer is not None:
-            writer.close()
-        if store is not None:
-            store.close()
-
-
-async def _open_store(settings: "Settings", stop: asyncio.Event) -> "ResultStore | None":
-    """Ask until the store's server answers; None if `stop` came first. Raises `ConfigError`."""
-    import structlog
-
-    from touchstone.ops.store.engine import shown
-    from touchstone.ops.store.results import ResultStore
-    from touchstone.scorers.backoff import Backoff
-    from touchstone.streams.account.store_port import StoreAway
-
-    url = settings.store.url.get_secret_value()
-    backoff = Backoff(settings.worker.retry_backoff_min_s, settings.worker.retry_backoff_max_s)
-    log = structlog.get_logger("touchstone.archiver")
-    waits = False
-    while not stop.is_set():
+        handed_on = frozenset({settings.topics.judge, settings.topics.conformance})
+        writer = ArchiveWriter(open_archive(settings.archive, CaseIndex(results.engine)), Policy.of(settings.archive.policy), handed_on)
         try:
-            return await asyncio.to_thread(lambda: ResultStore.open(url, create=True))
-        except StoreAway:
-            if not waits:
-                log.warning("dependency_down", stage="store", path=shown(url))
-            waits = True
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), backoff.next_s())
-    return None
+            yield Archiver(settings, writer, ArchiverCounts(registry))
+        finally:
+            writer.close()
+
+    with one_line_errors():
+        run_service(settings, "archiver", made)
 
 
 @contextmanager

@@ -5,111 +5,54 @@ and loses nothing; objects are created once, so a repeat changes nothing.
 """
 
 import asyncio
-import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+from aiokafka.errors import CommitFailedError, IllegalStateError
 
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.backoff import Backoff
 from touchstone.streams.account.archive_port import ArchiveAway, CaseArchive, Outcome, Wanted
 from touchstone.streams.account.projection import NO_SUITES, Position, project
+from touchstone.streams.account.service import Service
 from touchstone.streams.account.sources import Sources
-from touchstone.streams.account.store_port import StoreUnavailable
-from touchstone.streams.telemetry.archive_counts import ArchiverCounts
-from touchstone.streams.wire.clients import check_topics, client_options
+from touchstone.streams.telemetry.service_counts import ArchiverCounts
+from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.source_documents import document_of
-from touchstone.streams.wire.waiting import once_reached
 
 log = structlog.get_logger("touchstone.archiver")
 
 POLL_MS = 250
-#: Names of the dependencies on the readiness page.
-SPOKEN = {"kafka": "the broker", "objects": "the store of objects", "store": "the result store"}
-#: One call of the archive that takes longer does not count as an answer.
-PATIENCE_S = 60.0
 #: Outcomes of events that cannot be kept: each is logged once for a process.
 LOST: frozenset[Outcome] = frozenset({"source_expired", "made_anew", "too_large", "unreadable"})
 
 
-class Archiver:
-    """One archiver of the group. `run` until `stop` is set; what is being written then is finished first."""
+class Archiver(Service):
+    """One archiver of the group."""
+
+    SPOKEN = MappingProxyType({"kafka": "the broker", "objects": "the store of objects", "store": "the result store"})
 
     def __init__(self, settings: Settings, archive: CaseArchive, metrics: ArchiverCounts | None = None) -> None:
-        self._settings = settings
-        self._archive = archive
         self._metrics = metrics or ArchiverCounts()
-        self._topic = settings.topics.results
-        self._down: dict[str, tuple[float, str]] = {}
-        self._asked: dict[object, float] = {}
+        super().__init__(settings, self._metrics, log, settings.topics.results)
+        self._archive = archive
         self._said: set[str] = set()
-        self._writing = asyncio.Lock()
         self.group = f"{settings.worker.group_prefix}.archive"
-        self.ready = asyncio.Event()
 
-    def readiness(self) -> tuple[bool, str]:
-        """Whether broker, objects and store take part, and the reason if not. Read from another thread."""
-        now = time.monotonic()
-        gone = [f"{SPOKEN[name]} has not answered for {now - since:.0f} s ({code})" for name, (since, code) in sorted(self._down.copy().items())]
-        silent_s = now - min(self._asked.copy().values(), default=now)
-        if silent_s > PATIENCE_S and not gone:
-            gone.append(f"the archive has not answered for {silent_s:.0f} s (silent)")
-        return (False, ", ".join(gone)) if gone else (self.ready.is_set(), "connecting to the broker and the archive")
-
-    async def reach(self, stop: asyncio.Event) -> bool:
-        """Wait until the cluster answers and has the topic; False if `stop` came first. Raises `ConfigError` for a missing topic."""
-        kafka = self._settings.kafka
-
-        def on_wait(waits: bool) -> None:
-            self._mark("kafka", up=not waits, code="Unreachable")
-
-        return await once_reached(lambda: check_topics(kafka, [self._topic]), kafka, self._backoff(), stop, on_wait) is not None
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Archive until `stop`. Waits for a broker or a store that goes away; raises `ConfigError` for faults that waiting cannot fix."""
-        session = asyncio.ensure_future(self._sessions(stop))
-        stopped = asyncio.ensure_future(stop.wait())
-        await asyncio.wait({session, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        async with self._writing:
-            session.cancel()
-        try:
-            await session
-        except asyncio.CancelledError:
-            if not stop.is_set():
-                raise
-
-    async def _sessions(self, stop: asyncio.Event) -> None:
-        backoff = self._backoff()
-        while not stop.is_set():
-            began = time.monotonic()
-            try:
-                await self._session(stop)
-            except StoreUnavailable as error:
-                self._gone("store", error.code)
-            except ArchiveAway as error:
-                self._gone("objects", error.code)
-            except (CommitFailedError, IllegalStateError):
-                log.info("partitions_taken", group=self.group)  # another archiver has them: what is not committed is read again, and changes nothing
-            except (KafkaError, OSError, TimeoutError) as error:
-                self._gone("kafka", type(error).__name__)
-            finally:
-                self.ready.clear()
-            if time.monotonic() - began > self._settings.worker.retry_backoff_max_s:
-                backoff.reset()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), backoff.next_s())
-
-    def _backoff(self) -> Backoff:
-        worker = self._settings.worker
-        return Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s)
+    def _failed(self, error: Exception) -> None:
+        """Note why a session has ended."""
+        if isinstance(error, ArchiveAway):
+            self._gone("objects", error.code)
+        elif isinstance(error, CommitFailedError | IllegalStateError):
+            log.info("partitions_taken", group=self.group)  # another archiver has them: what is not committed is read again, and changes nothing
+        else:
+            super()._failed(error)
 
     async def _session(self, stop: asyncio.Event) -> None:
         """Join the group and work until something breaks: then nothing in memory is trusted."""
@@ -197,30 +140,3 @@ class Archiver:
             ends = await consumer.end_offsets(parts) if parts else {}
             self._metrics.lag({part.partition: max(0, end - await consumer.position(part)) for part, end in ends.items()})
         self._back("kafka")
-
-    async def _ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call the archive in a thread, noting since when it has been asked."""
-        key = object()
-        self._asked[key] = time.monotonic()
-        try:
-            return await asyncio.to_thread(call, *arguments)
-        finally:
-            del self._asked[key]
-
-    def _gone(self, name: str, code: str) -> None:
-        if self._mark(name, up=False, code=code):
-            log.warning("dependency_down", stage=name, code=code)
-
-    def _back(self, name: str) -> None:
-        if self._mark(name, up=True):
-            log.info("dependency_up", stage=name)
-
-    def _mark(self, name: str, *, up: bool, code: str = "") -> bool:
-        """Record the state of a dependency; return whether it changed."""
-        news = (name in self._down) is up
-        self._metrics.dependency(name, up)
-        if up:
-            self._down.pop(name, None)
-        elif news:
-            self._down[name] = (time.monotonic(), code)
-        return news

@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -17,33 +18,28 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError, OffsetOutOfRangeError, UnknownTopicOrPartitionError, for_code
 
 from touchstone.schemas.settings.house import Settings
-from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.suite import Suite, unknown_suite
 from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
 from touchstone.streams.account.projection import NO_SUITES, project
-from touchstone.streams.account.store_port import ProjectionStore, StoreUnavailable, check_positions, check_topic
-from touchstone.streams.telemetry.metrics import ProjectorCounts
+from touchstone.streams.account.service import Service
+from touchstone.streams.account.store_port import ProjectionStore, check_positions, check_topic
+from touchstone.streams.telemetry.service_counts import ProjectorCounts
 from touchstone.streams.topics.cluster_clock import ClusterClock
 from touchstone.streams.topics.identity import TopicMetadata
-from touchstone.streams.wire.clients import check_topics, client_options
+from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
-from touchstone.streams.wire.waiting import once_reached
 
 log = structlog.get_logger("touchstone.projector")
 
 #: Batches looked at in one round, between two polls.
 REPORTS_PER_ROUND_MAX = 64
 POLL_MS = 250
-#: Names of the dependencies on the readiness page.
-SPOKEN = {"kafka": "the broker", "store": "the store"}
-#: A call of the store that takes longer does not count as an answer.
-STORE_PATIENCE_S = 30.0
-#: SQLite's and PostgreSQL's codes for a full disk.
-DISK_FULL = frozenset({"SQLITE_FULL", "53100"})
 
 
-class Projector:
-    """One projector over one store. `run` until `stop` is set; a second one on the same store ends with `StoreRefused`."""
+class Projector(Service):
+    """One projector over one store. A second one on the same store ends with `StoreRefused`."""
+
+    SPOKEN = MappingProxyType({"kafka": "the broker", "store": "the store"})
 
     def __init__(
         self,
@@ -54,85 +50,26 @@ class Projector:
         metrics: ProjectorCounts | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self._settings = settings
+        self._metrics = metrics or ProjectorCounts()
+        super().__init__(settings, self._metrics, log, settings.topics.results, settings.topics.reports)
         self._store = store
         self._suites = suites
-        self._metrics = metrics or ProjectorCounts()
         self._clock = clock
-        self._topic = settings.topics.results
         self._topic_id = ""
         self._cluster_clock = ClusterClock()
-        self._down: dict[str, tuple[float, str]] = {}
-        self._asked: dict[object, float] = {}
         self._unsent = False
         self._owed: dict[int, int] = {}
-        self._writing = asyncio.Lock()
-        self.ready = asyncio.Event()
 
-    def readiness(self) -> tuple[bool, str]:
-        """Whether the broker answers and the store takes writes, and the reason if not. Read from another thread."""
-        now = time.monotonic()
-        gone = [_gone_for(SPOKEN[name], now - since, code) for name, (since, code) in sorted(self._down.items())]
-        silent_s = now - min(self._asked.copy().values(), default=now)
-        if silent_s > STORE_PATIENCE_S and "store" not in self._down:
-            gone.append(_gone_for(SPOKEN["store"], silent_s, "silent"))
-        if clock := self._cluster_clock.why():
-            gone.append(clock)
-        if gone:
-            return False, ", ".join(gone)
-        return self.ready.is_set(), "connecting to the broker and the store"
+    def _why_not(self) -> list[str]:
+        """A clock that is far from the cluster's."""
+        return [clock] if (clock := self._cluster_clock.why()) else []
 
-    async def reach(self, stop: asyncio.Event) -> bool:
-        """Wait until the cluster answers and has the topics; False if `stop` came first. Raises `ConfigError` for missing topics."""
-        settings = self._settings
-        needed = [settings.topics.results, settings.topics.reports]
-
-        def on_wait(waits: bool) -> None:
-            self._mark("kafka", up=not waits, code="Unreachable")
-
-        return await once_reached(lambda: check_topics(settings.kafka, needed), settings.kafka, self._backoff(), stop, on_wait) is not None
-
-    async def run(self, stop: asyncio.Event) -> None:
-        """Project until `stop`; the transaction in progress is finished first.
-
-        Waits for a broker or store that goes away. Raises `StoreRefused` for faults that waiting cannot fix.
-        """
-        session = asyncio.ensure_future(self._sessions(stop))
-        stopped = asyncio.ensure_future(stop.wait())
-        await asyncio.wait({session, stopped}, return_when=asyncio.FIRST_COMPLETED)
-        stopped.cancel()
-        async with self._writing:
-            # Nothing is being written now, so there is no reason to wait for a broker that does not answer.
-            session.cancel()
-        try:
-            await session
-        except asyncio.CancelledError:
-            if not stop.is_set():
-                raise
-
-    async def _sessions(self, stop: asyncio.Event) -> None:
-        """One session after the other, with a pause between two."""
-        backoff = self._backoff()
-        while not stop.is_set():
-            began = time.monotonic()
-            try:
-                await self._session(stop)
-            except StoreUnavailable as error:
-                self._gone("store", error.code)
-            except OffsetOutOfRangeError:
-                log.warning("results_position_gone", topic=self._topic)  # the next session reports what is wrong, and how to fix it
-            except (KafkaError, OSError, TimeoutError) as error:
-                self._gone("kafka", type(error).__name__)
-            finally:
-                self.ready.clear()
-            if time.monotonic() - began > self._settings.worker.retry_backoff_max_s:
-                backoff.reset()
-            await _wait(stop, backoff.next_s())
-
-    def _backoff(self) -> Backoff:
-        """Pauses between the attempts of one outage."""
-        worker = self._settings.worker
-        return Backoff(worker.retry_backoff_min_s, worker.retry_backoff_max_s)
+    def _failed(self, error: Exception) -> None:
+        """A position that the log does not have is looked at by the next session, which reports what is wrong, and how to fix it."""
+        if isinstance(error, OffsetOutOfRangeError):
+            log.warning("results_position_gone", topic=self._topic)
+        else:
+            super()._failed(error)
 
     async def _session(self, stop: asyncio.Event) -> None:
         """Connect, start from the store's positions, and work until something breaks: then nothing in memory is trusted."""
@@ -177,15 +114,6 @@ class Projector:
             else:
                 if not self._unsent:
                     self._back("kafka")
-
-    async def _ask(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        """Call the store in a thread, noting since when it has been asked."""
-        key = object()
-        self._asked[key] = time.monotonic()
-        try:
-            return await asyncio.to_thread(call, *arguments)
-        finally:
-            del self._asked[key]
 
     async def _work(
         self, consumer: AIOKafkaConsumer, producer: AIOKafkaProducer, metadata: TopicMetadata, positions: dict[int, int | None], stop: asyncio.Event
@@ -298,31 +226,10 @@ class Projector:
     async def _probe(self, consumer: AIOKafkaConsumer, positions: Mapping[int, int | None]) -> None:
         """Ask for the log's bounds: an idle connection that has died shows here, and so does a recreated topic."""
         ends = await consumer.end_offsets([TopicPartition(self._topic, number) for number in positions])
-        for part, end in ends.items():
-            position = await consumer.position(part)
-            if end < position:
-                raise OffsetOutOfRangeError
-            self._metrics.lag(part.partition, end - position)
-
-    def _gone(self, name: str, code: str) -> None:
-        """Log once that a dependency is down."""
-        if self._mark(name, up=False, code=code):
-            log.warning("dependency_down", stage=name, code=code)
-
-    def _back(self, name: str) -> None:
-        """Log once that it is back."""
-        if self._mark(name, up=True):
-            log.info("dependency_up", stage=name)
-
-    def _mark(self, name: str, *, up: bool, code: str = "") -> bool:
-        """Record the state of a dependency; return whether it changed."""
-        news = (name in self._down) is up
-        self._metrics.dependency(name, up)
-        if up:
-            self._down.pop(name, None)
-        elif news:
-            self._down[name] = (time.monotonic(), code)
-        return news
+        lag = {part.partition: end - await consumer.position(part) for part, end in ends.items()}
+        if min(lag.values(), default=0) < 0:
+            raise OffsetOutOfRangeError
+        self._metrics.lag(lag)
 
 
 async def _poll(consumer: AIOKafkaConsumer, most: int) -> dict[int, list[Any]]:
@@ -340,16 +247,3 @@ async def _poll(consumer: AIOKafkaConsumer, most: int) -> dict[int, list[Any]]:
         if not more or not any([(consumer.highwater(part) or 0) > await consumer.position(part) for part in consumer.assignment()]):
             break
     return polled
-
-
-def _gone_for(what: str, seconds: float, code: str) -> str:
-    """Why a dependency keeps the projector from being ready."""
-    return f"the disk of {what} has been full for {seconds:.0f} s ({code})" if code in DISK_FULL else f"{what} has not answered for {seconds:.0f} s ({code})"
-
-
-async def _wait(stop: asyncio.Event, seconds: float) -> None:
-    """Sleep, but wake for `stop`."""
-    try:
-        await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return

@@ -1,4 +1,4 @@
-"""What a worker and the projector count; `touchstone.streams.telemetry.metric_list` has the names.
+"""What a worker counts; `touchstone.streams.telemetry.metric_list` has the names.
 
 Counting happens for every event on one thread, so the counts are plain numbers behind a custom collector: a tenth of the
 price of a labelled child, and the accounting families are read under one lock, so that
@@ -21,7 +21,7 @@ from touchstone.scorers.histogram import Histogram
 from touchstone.streams.telemetry.metric_list import LATENCY_BUCKETS_S, SCORE_BUCKETS, STAGE_BUCKETS_S, STAGES, Happening, Process, State, family, zeros
 from touchstone.streams.telemetry.readings import families
 
-__all__ = ["CollectorRegistry", "ProjectorCounts", "WorkerMetrics"]
+__all__ = ["CollectorRegistry", "WorkerMetrics"]
 
 log = structlog.get_logger(__name__)
 
@@ -221,50 +221,3 @@ class WorkerMetrics(Collector):
         lag = {(suite, topic, str(partition)): found for (topic, partition), found in self._lag.items()}
         for place, unit in enumerate(("lag_records", "lag_seconds", "standstill_seconds")):
             yield family(f"touchstone_consumer_{unit}", {key: found[place] for key, found in lag.items()})
-
-
-class ProjectorCounts(Collector):
-    """What the projector counts, batch by batch of records."""
-
-    def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        self._info = build_info("projector")
-        self._records: defaultdict[tuple[str, ...], int] = defaultdict(int, zeros("touchstone_projector_records_total"))
-        self._reports: defaultdict[tuple[str, ...], int] = defaultdict(int, zeros("touchstone_reports_total"))
-        self._transactions = Histogram(STAGE_BUCKETS_S)
-        self._report_s = Histogram(STAGE_BUCKETS_S)
-        self._lag: dict[tuple[str, ...], int] = {}
-        self._up: dict[tuple[str, ...], int] = zeros("touchstone_projector_dependency_up")
-        register(registry, self)
-
-    def records(self, kind: str, count: int) -> None:
-        """`count` more records of a kind: new, replaced, repeat, replay, ledger, or rejected:CODE."""
-        self._records[kind,] += count
-
-    def transaction(self, seconds: float) -> None:
-        """Count one store transaction and its duration."""
-        self._transactions.observe(seconds)
-
-    def lag(self, partition: int, records: int) -> None:
-        """Set how many records of a results partition are not in the store."""
-        self._lag[str(partition),] = records
-
-    def report(self, final: bool, seconds: float) -> None:
-        """Count one acknowledged report and the time to compute it."""
-        self._reports[str(final).lower(),] += 1
-        self._report_s.observe(seconds)
-
-    def dependency(self, name: str, up: bool) -> None:
-        """Set whether `kafka` or `store` answers."""
-        self._up[name,] = int(up)
-        if name == "kafka" and not up:
-            self._lag = {}  # the lag is unknown now, and an old number would look healthy
-
-    def collect(self) -> Iterator[Family]:
-        """All families, for one scrape."""
-        yield self._info
-        yield family("touchstone_projector_records_total", dict(self._records))
-        yield family("touchstone_projector_lag_records", dict(self._lag))
-        yield family("touchstone_projector_transaction_seconds", {(): self._transactions})
-        yield family("touchstone_reports_total", dict(self._reports))
-        yield family("touchstone_report_duration_seconds", {(): self._report_s})
-        yield family("touchstone_projector_dependency_up", dict(self._up))

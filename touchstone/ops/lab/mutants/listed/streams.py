@@ -318,9 +318,9 @@ STREAMS: tuple[Mutant, ...] = (
     Mutant(
         "silent_store_is_ready",
         "a projector whose database says nothing is called ready",
-        _PROJECTOR,
-        "if silent_s > STORE_PATIENCE_S",
-        "if False",
+        "touchstone/streams/account/service.py",
+        "            gone.setdefault(name, (silent_s, SILENT))\n",
+        "            pass\n",
         (f"{_TEST_AWAY}::test_a_store_that_says_nothing_is_not_ready_and_holds_up_no_stop",),
     ),
     Mutant(
