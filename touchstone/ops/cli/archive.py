@@ -14,11 +14,10 @@ from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, Json
 from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
-
     from touchstone.ops.store.archive.archive import Archive
     from touchstone.ops.store.results import ResultStore
     from touchstone.streams.account.archiver import Archiver
+    from touchstone.streams.telemetry.metrics import CollectorRegistry
 
 archive = typer.Typer(help="Keep cases as objects; show, search, remove and forget what is kept.", invoke_without_command=True)
 app.add_typer(archive, name="archive")

@@ -12,10 +12,9 @@ from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, one_
 from touchstone.ops.cli.common.stored import StoreOption
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
-
     from touchstone.ops.store.results import ResultStore
     from touchstone.streams.account.projector import Projector
+    from touchstone.streams.telemetry.metrics import CollectorRegistry
 
 
 @app.command()

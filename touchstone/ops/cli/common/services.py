@@ -13,11 +13,11 @@ from touchstone.ops.cli.common.stored import store_errors
 
 if TYPE_CHECKING:
     import structlog
-    from prometheus_client import CollectorRegistry
 
     from touchstone.ops.store.results import ResultStore
     from touchstone.schemas.settings.house import Settings
     from touchstone.streams.account.service import Service
+    from touchstone.streams.telemetry.metrics import CollectorRegistry
 
 #: (store, registry of its metrics) → the service, with what must be closed behind it.
 Make = Callable[["ResultStore", "CollectorRegistry"], AbstractContextManager["Service"]]
