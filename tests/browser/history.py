@@ -78,7 +78,7 @@ class History:
             return 200, {"runs": self.runs}
         if path == "/api/compare":
             return 200, self.compared
-        if path.endswith("/reading"):
+        if path.endswith("/reading") and query.get("result") in self.readings:
             return 200, self.readings[query["result"]]
         return 404, {"error": "nothing here"}
 

@@ -16,7 +16,7 @@
     const from = [["model", one.model], ["concern", one.concern_id], ["batch", one.batch_id]].filter(([, value]) => value);
     return h("tr", {"data-row": one.result_id},
       h("td.c-label", {}, listing.link(".plain", {...filter, label: one.label}, {title: `Only ${one.label}`}, chip(one.label))),
-      h("th.c-name", {scope: "row"}, h("a.open.name", {href: casePath(one.event_id, one.result_id)}, one.name || one.event_id), signs(one)),
+      h("th.c-name", {scope: "row"}, h("a.open.name", {href: caseInList(one, {...filter, cursor})}, one.name || one.event_id), signs(one)),
       h("td.c-suite", {}, listing.link(".plain", {...filter, suite: one.suite}, {}, one.suite), h("span.rest", {}, ` ${one.suite_version}`)),
       h("td.c-codes", {}, codes.map((code) => listing.link(".code", {...filter, code}, {}, h("code", {}, code))), more > 0 && h("span.rest", {}, `+${more}`),
         !codes.length && h("span.rest", {}, "–")),

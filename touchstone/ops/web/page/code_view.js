@@ -1,144 +1,174 @@
 // A document of any size: only the visible rows are in the page. Long lines are broken into rows, so that one line of 5 MB can be read, too.
+// Its parts (a resource, a section) fold into one row that says what they are and what was found in them.
 
 const codeView = (() => {
   const ROW_PX = 20; // as in reading.css
   const AROUND = 30; // rows drawn above and below the visible ones
-  const SHOWN_PX_MAX = 560;
+  const SHOWN_PX_MAX = 620;
   const ROWS_MAX = 1_000_000; // browsers limit the height of an element
-  const HITS_MAX = 5_000;
   const MARKED_ROWS_MAX = 60; // a mark over more rows is drawn on its first row only
-  const COLOURED_CHARS_MAX = 4_000; // longer lines stay plain
-  const TOKENS = {
-    json: /("(?:[^"\\]|\\.)*")(\s*:)?|-?\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?\b|\b(?:true|false|null)\b/g,
-    xml: /<!--[^]*?-->|<[/?!]?[\w:.-]+|\/?>|([\w:.-]+)(=)|"[^"]*"/g,
-    hl7v2: /^[A-Z][A-Z0-9]{2}(?=\|)|[|^~&]/g,
-  };
+  const FOLDED_LINES_MIN = 60; // shorter documents begin unfolded
+  const COUNTED = ["bad", "missing", "unsure"];
 
-  /** Kinds of tokens of a line, as [start, end, class]. */
-  function coloured(format, line) {
-    const pattern = own(TOKENS, format), found = [];
-    if (!pattern || line.length > COLOURED_CHARS_MAX) return found;
-    for (const match of line.matchAll(pattern)) {
-      const [whole, first, second] = match, at = match.index;
-      if (format === "json") found.push(first ? [at, at + first.length, second ? "c-key" : "c-string"] : [at, at + whole.length, "c-number"]);
-      else if (format === "xml") found.push(first ? [at, at + first.length, "c-key"] : [at, at + whole.length, whole[0] === "\"" ? "c-string" : whole.startsWith("<!--") ? "c-number" : "c-tag"]);
-      else found.push([at, at + whole.length, whole.length > 1 ? "c-key" : "c-tag"]);
-    }
-    return found;
-  }
-
-  /** Where lines begin. Every kind of line end counts. */
-  function lineStarts(text) {
-    const starts = [0];
-    for (let at = 0; at < text.length; at++) {
-      const code = text.charCodeAt(at);
-      if (code === 10 || (code === 13 && text.charCodeAt(at + 1) !== 10)) starts.push(at + 1);
-    }
-    return starts;
-  }
-
-  /** The first index of a sorted list whose value is greater. */
-  function above(sorted, value) {
-    let low = 0, high = sorted.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (sorted[middle] > value) high = middle;
-      else low = middle + 1;
-    }
-    return low;
+  /** Cut a text wherever a token, a mark or a hit begins or ends; each of `spans` is [start, end, …]. */
+  function cutsOf(from, to, spans) {
+    const cuts = new Set([from, to]);
+    for (const [start, end] of spans) for (const cut of [start, end]) if (cut > from && cut < to) cuts.add(cut);
+    return [...cuts].sort((one, other) => one - other);
   }
 
   /**
-   * A document. `places`: [{point, start, end, tone}], with `start` and `end` in UTF-16 units. `lit`: the set of points that are highlighted.
-   * Returns {node, reveal(place), redraw(), element(point)}.
+   * A document. `places()`: [{point, start, end, tone, state, sign, title}] sorted by start, with `start` and `end` in UTF-16 units; asked for when it is first drawn.
+   * `lit`: the set of points that are highlighted. Returns {node, reveal(place), redraw(), element(point), search()}.
    */
   return function codeView({text, format, label, places, lit}) {
-    const starts = lineStarts(text);
-    let rowStarts = [], rowLines = [], columns = 0, byRow = new Map();
-    let hits = [], hitAt = -1, lower = null, drawn = "";
-    const rows = h("div.code-rows"), space = h("div.code-space", {}, rows);
-    const pane = h("div.code-pane", {tabindex: 0, role: "region", "aria-label": label}, space);
-    const count = h("span.rest", {role: "status"});
-    const field = h("input", {type: "search", "aria-label": `Search in ${label}`, placeholder: "Search in this document", maxlength: 200, spellcheck: "false", autocomplete: "off"});
-    const again = (by) => h("button", {type: "button", "aria-label": by < 0 ? "Previous match" : "Next match", click: () => toHit(by)}, by < 0 ? "↑" : "↓");
-    const node = h("div.code", {}, h("div.code-bar", {}, field, again(-1), again(1), count), pane);
+    const index = documentIndex(text, format);
+    let marks = null, lines = 0, columns = 0, rowStarts = [], rowLines = [], shown = [], folds = [], foldAt = new Map(), drawn = "", at = null;
+    const rows = h("div.code-rows"), space = h("div.code-space", {}, rows), pane = h("div.code-pane", {tabindex: 0, role: "region", "aria-label": label}, space);
+    const find = codeSearch({text, label, go: (offset) => scrollTo(offset), redraw});
+    const foldAll = h("button", {type: "button", hidden: true, click: () => { const all = folds.some((part) => !part.folded); for (const part of folds) part.folded = all; arrange(); redraw(); }}, "Fold all");
+    const node = h("div.code", {}, h("div.code-bar", {}, find.node, foldAll), pane);
 
-    /** Break lines into rows of the pane's width. */
-    function layOut() {
+    /** The width of a row in characters; 0 while it is not shown. */
+    function fitting() {
       const probe = h("span.code-line", {}, "0".repeat(50));
-      rows.replaceChildren(probe);
+      rows.append(probe);
       const width = probe.getBoundingClientRect().width / 50;
-      if (!width || !pane.clientWidth) return false;
-      const fitting = Math.max(20, Math.floor((pane.clientWidth - 90) / width));
-      if (fitting === columns) return true;
-      columns = fitting;
-      rowStarts = [];
-      rowLines = [];
-      for (let line = 0; line < starts.length && rowStarts.length < ROWS_MAX; line++) {
-        const end = starts[line + 1] ?? text.length;
-        let at = starts[line];
+      probe.remove();
+      return width && pane.clientWidth ? Math.max(20, Math.floor((pane.clientWidth - 90) / width)) : 0;
+    }
+
+    /** Rows of the lines that are known and have none yet. */
+    function addRows() {
+      const known = index.isWhole ? index.starts.length : index.starts.length - 1;
+      for (; lines < known && rowStarts.length < ROWS_MAX; lines++) {
+        const end = index.starts[lines + 1] ?? text.length;
+        let from = index.starts[lines];
         do {
-          rowStarts.push(at);
-          rowLines.push(line + 1);
-          at += columns;
-          if (at < end && (text.charCodeAt(at) & 0xfc00) === 0xdc00) at++; // never between the halves of a character
-        } while (at < end);
+          rowStarts.push(from);
+          rowLines.push(lines + 1);
+          from += columns;
+          if (from < end && (text.charCodeAt(from) & 0xfc00) === 0xdc00) from++; // never between the halves of a character
+        } while (from < end);
       }
-      space.style.height = `${rowStarts.length * ROW_PX}px`;
-      pane.style.height = `${Math.min(SHOWN_PX_MAX, rowStarts.length * ROW_PX + 18)}px`;
-      byRow = new Map();
-      for (const place of places) {
-        const first = rowOf(place.start), last = rowOf(Math.max(place.start, place.end - 1));
-        for (let row = first; row <= (last - first > MARKED_ROWS_MAX ? first : last); row++) {
-          if (!byRow.has(row)) byRow.set(row, []);
-          byRow.get(row).push(place);
-        }
+      arrange();
+    }
+
+    /** What is shown of the rows: of a folded part only its first. */
+    function arrange() {
+      marks ??= places();
+      const last = rowStarts.length - 1;
+      folds = [];
+      foldAt = new Map();
+      for (const part of index.parts) {
+        if (last < 0 || part.end > rowEnd(last)) break;
+        const first = rowOf(part.start), end = rowOf(part.end - 1);
+        if (end <= first || foldAt.has(first)) continue;
+        part.folded ??= index.starts.length > FOLDED_LINES_MIN && !within(part).length;
+        Object.assign(part, {first, last: end});
+        folds.push(part);
+        foldAt.set(first, part);
       }
+      shown = [];
+      let row = 0;
+      for (const part of folds) {
+        if (!part.folded) continue;
+        while (row <= part.first) shown.push(row++);
+        row = part.last + 1;
+      }
+      while (row <= last) shown.push(row++);
+      foldAll.hidden = folds.length < 2;
+      setText(foldAll, folds.every((part) => part.folded) ? "Unfold all" : "Fold all");
+      const guess = index.isWhole ? shown.length : Math.round(shown.length * text.length / Math.max(1, index.read));
+      space.style.height = `${Math.min(guess, ROWS_MAX) * ROW_PX}px`;
+      pane.style.height = `${Math.min(SHOWN_PX_MAX, guess * ROW_PX + 18)}px`;
+    }
+
+    /** Begin with the first slice; the rest follows between other work. */
+    function begin() {
+      const width = fitting();
+      if (!width || (width === columns && rowStarts.length)) return rowStarts.length > 0;
+      Object.assign(pane.dataset, {whole: "no"});
+      columns = width;
+      [rowStarts, rowLines, lines] = [[], [], 0];
+      if (!index.read) index.more();
+      addRows();
+      if (!index.isWhole) setTimeout(goOn, 0);
+      else pane.dataset.whole = "yes";
       return true;
     }
 
-    const rowOf = (offset) => Math.max(0, above(rowStarts, offset) - 1);
-    const rowEnd = (row) => rowStarts[row + 1] ?? (row + 1 === ROWS_MAX ? Math.min(text.length, rowStarts[row] + columns) : text.length);
+    function goOn() {
+      if (index.isWhole || !node.isConnected) return;
+      index.more();
+      addRows();
+      redraw();
+      if (index.isWhole) pane.dataset.whole = "yes";
+      else setTimeout(goOn, 0);
+    }
 
-    /** The parts of a row: cut wherever a token, a mark or a hit begins or ends. */
-    function rowParts(row) {
-      const from = rowStarts[row], to = rowEnd(row), lineStart = starts[rowLines[row] - 1], lineEnd = starts[rowLines[row]] ?? text.length;
-      const line = lineEnd - lineStart > COLOURED_CHARS_MAX ? "" : text.slice(lineStart, lineEnd);
-      const tokens = coloured(format, line).map(([start, end, kind]) => [lineStart + start, lineStart + end, kind]).filter(([start, end]) => end > from && start < to);
-      const marks = byRow.get(row) ?? [];
-      const found = [];
-      for (let at = Math.max(0, above(hits, from) - 2); at < hits.length && hits[at] < to; at++) found.push([hits[at], hits[at] + field.value.length, at]);
-      const cuts = new Set([from, to]);
-      for (const [start, end] of [...tokens, ...found, ...marks.map((mark) => [mark.start, mark.end])]) for (const cut of [start, end]) if (cut > from && cut < to) cuts.add(cut);
-      const sorted = [...cuts].sort((one, other) => one - other), parts = [];
-      for (let at = 0; at + 1 < sorted.length; at++) {
-        const [start, end] = [sorted[at], sorted[at + 1]];
-        const within = ([first, last]) => first <= start && last >= end;
-        const token = tokens.find(within), hit = found.find(within), mark = marks.findLast((one) => one.start <= start && one.end >= end);
+    const rowOf = (offset) => Math.max(0, above(rowStarts, offset) - 1);
+    const rowEnd = (row) => rowStarts[row + 1] ?? (row + 1 === ROWS_MAX ? Math.min(text.length, rowStarts[row] + columns) : index.starts[lines] ?? text.length);
+    const within = (part) => marks.filter((one) => one.start >= part.start && one.start < part.end && COUNTED.includes(one.state));
+    const marksOf = (from, to) => marks.filter((one) => one.start < to && one.end > from && (one.start >= from || rowOf(one.end - 1) - rowOf(one.start) <= MARKED_ROWS_MAX));
+
+    /** The parts of a row, from `from` on. */
+    function rowParts(row, from, to) {
+      const lineStart = index.starts[rowLines[row] - 1], lineEnd = index.starts[rowLines[row]] ?? text.length;
+      const tokens = colouredTokens(text, format, lineStart, lineEnd).filter(([start, end]) => end > from && start < to);
+      const here = marksOf(from, to), hits = find.hitsIn(from, to), cuts = cutsOf(from, to, [...tokens, ...hits, ...here.map((mark) => [mark.start, mark.end])]), parts = [];
+      for (let cut = 0; cut + 1 < cuts.length; cut++) {
+        const [start, end] = [cuts[cut], cuts[cut + 1]], covers = ([first, last]) => first <= start && last >= end;
+        const token = tokens.find(covers), hit = hits.find(covers), mark = here.findLast((one) => one.start <= start && one.end >= end);
         const part = text.slice(start, end).replace(/[\r\n]+$/, "");
         if (!part) continue;
         const inner = token ? h(`span.${token[2]}`, {}, part) : part;
         const marked = mark ? h(`mark.${mark.tone}${lit.has(mark.point) ? ".lit" : ""}`, {"data-point": mark.point, title: mark.title}, inner) : inner;
-        parts.push(hit ? h(`span.hit${hit[2] === hitAt ? ".now" : ""}`, {}, marked) : marked);
+        parts.push(hit ? h(`span.hit${hit[2] ? ".now" : ""}`, {}, marked) : marked);
       }
       return parts;
     }
 
+    /** What a folded part says: its name, its lines, what was found in it. */
+    function foldedParts(part) {
+      const found = within(part), counts = COUNTED.map((state) => [state, found.filter((one) => one.state === state)]).filter(([, some]) => some.length);
+      return [h("b", {}, index.label(part)), h("span.rest", {}, ` ${counted(rowLines[part.last] - rowLines[part.first] + 1, "line")} `),
+        ...counts.map(([, some]) => h(`span.code-count.${some[0].tone}`, {"data-point": some[0].point, title: counted(some.length, "finding")}, `${some[0].sign} ${some.length}`))];
+    }
+
+    /** The button that folds a part. One of them can be reached by Tab; the arrow keys go to the others. */
+    function foldButton(part) {
+      return h("button.code-fold", {type: "button", tabindex: part === (at ?? folds[0]) ? 0 : -1, "aria-expanded": String(!part.folded), "aria-label": `${part.folded ? "Unfold" : "Fold"} ${index.label(part)}${within(part).length ? `, ${counted(within(part).length, "finding")}` : ""}`,
+        click: () => fold(part, !part.folded)}, part.folded ? "▸" : "▾");
+    }
+
+    function fold(part, folded) {
+      part.folded = folded;
+      at = part;
+      arrange();
+      redraw();
+      rows.querySelector(".code-fold[tabindex='0']")?.focus({preventScroll: true});
+    }
+
     function draw() {
-      if (!columns && !layOut()) return;
-      const first = Math.max(0, Math.floor(pane.scrollTop / ROW_PX) - AROUND), last = Math.min(rowStarts.length, Math.ceil((pane.scrollTop + SHOWN_PX_MAX) / ROW_PX) + AROUND);
+      if (!begin()) return;
+      const first = Math.max(0, Math.floor(pane.scrollTop / ROW_PX) - AROUND), last = Math.min(shown.length, Math.ceil((pane.scrollTop + SHOWN_PX_MAX) / ROW_PX) + AROUND);
       const state = `${first} ${last} ${columns}`;
       if (state === drawn) return;
       drawn = state;
+      const focused = document.activeElement?.matches?.(".code-fold") && rows.contains(document.activeElement);
       rows.style.transform = `translateY(${first * ROW_PX}px)`;
-      const made = [];
-      for (let row = first; row < last; row++) {
-        const begins = row === 0 || rowLines[row - 1] !== rowLines[row];
-        const mark = (byRow.get(row) ?? []).find((one) => rowOf(one.start) === row);
-        made.push(h("div.code-row", {}, h("span.code-sign", {class: mark ? mark.tone : null, "aria-hidden": "true"}, mark?.sign ?? ""),
-          h("span.code-number", {"aria-hidden": "true"}, begins ? String(rowLines[row]) : "·"), h("span.code-line", {}, rowParts(row))));
-      }
-      rows.replaceChildren(...made);
+      rows.replaceChildren(...shown.slice(first, last).map(drawRow));
+      if (focused) (rows.querySelector(".code-fold[tabindex='0']") ?? pane).focus({preventScroll: true});
+    }
+
+    function drawRow(row) {
+      const from = rowStarts[row], to = rowEnd(row), part = foldAt.get(row), folded = part?.folded;
+      const mark = folded ? null : marks.find((one) => one.start >= from && one.start < to);
+      const begins = row === 0 || rowLines[row - 1] !== rowLines[row];
+      const parts = folded ? [...rowParts(row, from, Math.max(from, part.start)), ...foldedParts(part)] : rowParts(row, from, to);
+      return h(`div.code-row${folded ? ".folded" : ""}`, {}, h("span.code-sign", {class: mark ? mark.tone : null, "aria-hidden": "true"}, mark?.sign ?? ""),
+        h("span.code-number", {"aria-hidden": "true"}, begins ? String(rowLines[row]) : "·"), part ? foldButton(part) : h("span.code-fold"), h("span.code-line", {}, parts));
     }
 
     function redraw() {
@@ -146,50 +176,41 @@ const codeView = (() => {
       draw();
     }
 
+    /** Show a position: read so far, unfold its part, scroll there. */
     function scrollTo(offset) {
-      if (!columns) layOut();
-      pane.scrollTop = Math.max(0, rowOf(offset) * ROW_PX - pane.clientHeight / 3);
+      if (!begin()) return;
+      if (index.read <= offset) {
+        index.upTo(offset + 1);
+        addRows();
+        if (index.isWhole) pane.dataset.whole = "yes";
+      }
+      const part = folds.find((one) => one.folded && offset >= one.start && offset < one.end);
+      if (part) {
+        part.folded = false;
+        arrange();
+      }
+      pane.scrollTop = Math.max(0, (above(shown, rowOf(offset)) - 1) * ROW_PX - pane.clientHeight / 3);
       redraw();
     }
 
-    function search() {
-      const sought = field.value;
-      lower ??= text.toLowerCase().length === text.length ? text.toLowerCase() : text; // some letters change their length
-      const wanted = lower === text ? sought : sought.toLowerCase();
-      hits = [];
-      hitAt = -1;
-      for (let at = wanted ? lower.indexOf(wanted) : -1; at >= 0 && hits.length < HITS_MAX; at = lower.indexOf(wanted, at + wanted.length)) hits.push(at);
-      setText(count, sought && !hits.length ? "not found" : "");
-      if (hits.length) toHit(1);
-      else redraw();
-    }
-
-    function toHit(by) {
-      if (!hits.length) return;
-      hitAt = (hitAt + by + hits.length) % hits.length;
-      setText(count, `${grouped.format(hitAt + 1)} of ${hits.length === HITS_MAX ? "at least " : ""}${grouped.format(hits.length)}`);
-      scrollTo(hits[hitAt]);
-    }
-
-    let typing = 0;
-    field.addEventListener("input", () => {
-      clearTimeout(typing);
-      typing = setTimeout(search, 120);
-    });
-    field.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter") return;
+    /** Arrow keys on a fold's button: to the next and previous one, open and close. */
+    pane.addEventListener("keydown", (event) => {
+      if (!event.target.matches(".code-fold")) return;
+      const now = folds.indexOf(at ?? folds[0]), by = {ArrowDown: 1, ArrowUp: -1}[event.key];
+      if (by) {
+        at = folds[Math.min(folds.length - 1, Math.max(0, now + by))];
+        const top = (above(shown, at.first) - 1) * ROW_PX;
+        if (top < pane.scrollTop || top > pane.scrollTop + pane.clientHeight - 2 * ROW_PX) pane.scrollTop = Math.max(0, top - pane.clientHeight / 3);
+        redraw();
+        rows.querySelector(".code-fold[tabindex='0']")?.focus({preventScroll: true});
+      } else if (event.key === "ArrowRight") fold(folds[now], false);
+      else if (event.key === "ArrowLeft") fold(folds[now], true);
+      else return;
       event.preventDefault();
-      toHit(event.shiftKey ? -1 : 1);
+      event.stopPropagation();
     });
     pane.addEventListener("scroll", draw, {passive: true});
-    new ResizeObserver(() => {
-      if (layOut()) redraw();
-    }).observe(pane);
-    return {
-      node, redraw,
-      reveal: (place) => scrollTo(place.start),
-      element: (point) => rows.querySelector(`[data-point="${point}"]`),
-      lineAt: (line) => starts[Math.min(Math.max(1, line), starts.length) - 1],
-    };
+    new ResizeObserver(draw).observe(pane);
+    return {node, redraw, reveal: (place) => scrollTo(place.start), element: (point) => rows.querySelector(`[data-point="${point}"]`), search: () => find.focus()};
   };
 })();

@@ -1,9 +1,7 @@
 // The cases of a filtered list, one after the other: judge one, and the next is there. The address is the list's filter and the case's place in it.
 {
-  const PAGE = 50;
   const AHEAD_ROWS = 5; // the list's next page is asked for this many cases before it is needed
-  let queue = null; // {filter, rows, next, total, loading}
-  let shown = null, index = 0;
+  let queue = null, shown = null, index = 0, judged = 0;
 
   const OWN = ["at", "result"];
 
@@ -15,30 +13,22 @@
     return filter.toString();
   }
 
-  async function more() {
-    const mine = queue;
-    if (mine.next === null && mine.rows.length) return;
-    mine.loading ??= (async () => {
-      const page = await askJson(`/api/cases?${mine.filter}${mine.filter && "&"}limit=${PAGE}${mine.next ? `&cursor=${encodeURIComponent(mine.next)}` : ""}`);
-      mine.rows.push(...page.cases);
-      Object.assign(mine, {next: page.next ?? null, total: page.total ?? null});
-    })();
-    try { await mine.loading; } finally { mine.loading = null; }
-  }
-
-  const address = (to, result = null) => `/review?${queue.filter}${queue.filter && "&"}at=${to + 1}${result ? `&result=${encodeURIComponent(result)}` : ""}`;
+  const address = (to) => `/review?${queue.filter}${queue.filter && "&"}at=${to + 1}`;
 
   async function walk(by) {
     if (!queue) return;
     const to = index + by;
-    if (to >= queue.rows.length) await more();
-    if (to >= 0 && to < queue.rows.length) go(address(to));
+    if (to >= queue.rows.length) await queue.more();
+    if (to >= 0 && to <= queue.rows.length) await go(address(to));
   }
 
+  const totalWords = () => (queue.total === null ? (queue.isWhole ? grouped.format(queue.rows.length) : `${grouped.format(queue.rows.length)} or more`) : grouped.format(queue.total));
+
   function bar() {
-    const total = queue.total === null ? (queue.next ? `${grouped.format(queue.rows.length)} or more` : grouped.format(queue.rows.length)) : grouped.format(queue.total);
-    const button = (by, word) => h("button", {type: "button", disabled: by < 0 && index === 0 || by > 0 && index + 1 >= queue.rows.length && !queue.next, click: () => walk(by)}, word);
-    return h("nav.review-bar", {"aria-label": "Review"}, button(-1, "◂ Previous (k)"), h("b", {role: "status"}, `${grouped.format(index + 1)} of ${total}`), button(1, "Next (j) ▸"), h("a", {href: casesPath(Object.fromEntries(new URLSearchParams(queue.filter)))}, "The list"));
+    const button = (by, word, key, disabled) => h("button", {type: "button", disabled, "aria-keyshortcuts": key, click: () => walk(by)}, word);
+    const filter = Object.entries(listing.filterOf(new URLSearchParams(queue.filter))).map(([name, value]) => `${name}: ${[value].flat().join(", ")}`).join(" · ");
+    return h("nav.review-bar", {"aria-label": "Review"}, button(-1, "◂ Previous (k)", "k", index === 0), h("b", {role: "status"}, `${grouped.format(index + 1)} of ${totalWords()}`), button(1, "Next (j) ▸", "j", false),
+      h("span.rest", {}, filter || "all cases"), judged > 0 && h("span.rest", {}, `${grouped.format(judged)} judged`), h("a", {href: `/cases?${queue.filter}`}, "The list"));
   }
 
   /** What may be reviewed: links for each label, and for each suite's failures. */
@@ -51,42 +41,48 @@
         (suites?.values ?? []).filter(({labels: of}) => of?.Fail).map(({value, labels: of}) => link({suite: value, label: "Fail"}, `${value}: failed`, of.Fail)))));
   }
 
+  /** There is no case at this place: the list is empty, or one has come to its end. */
+  function drawEnd(root) {
+    const many = queue.rows.length, last = h("a", {href: address(many - 1)}, "To its last case (k)"), other = h("a", {href: "/review"}, "Choose another list");
+    const words = judged ? `${counted(judged, "case")} judged since you began.` : "";
+    index = Math.min(index, many);
+    root.replaceChildren(h("h1", {}, "Review"), many ? emptyState(`That was the last of ${counted(many, "case")}.`, words, h("p", {}, last), h("p", {}, other)) : emptyState("No case has this filter.", "", h("p", {}, other)));
+  }
+
   async function show(params, query, root, signal) {
     const filter = filterOf(query);
+    shown?.judging.leave();
+    shown = null;
     if (!filter && !query.has("at")) return choose(root, signal);
-    if (queue?.filter !== filter) queue = {filter, rows: [], next: null, total: null, loading: null};
+    if (queue?.filter !== filter) [queue, judged] = [caseQueue(filter), 0];
     index = Math.max(0, (Number.parseInt(query.get("at") ?? "1", 10) || 1) - 1);
     if (!root.childElementCount) root.replaceChildren(h("h1", {}, "Review"), h("p.rest", {}, "loading …"));
-    while (index >= queue.rows.length && (queue.next !== null || !queue.rows.length)) {
-      const before = queue.rows.length;
-      await more();
-      if (signal.aborted) return;
-      if (queue.rows.length === before) break;
+    while (index >= queue.rows.length && !queue.isWhole) {
+      await queue.more();
+      if (signal.aborted) return undefined;
     }
     const row = queue.rows[index];
-    if (!row) {
-      root.replaceChildren(h("h1", {}, "Review"), emptyState(queue.rows.length ? "The list ends before this place." : "No case has this filter.", "", h("a", {href: queue.rows.length ? address(queue.rows.length - 1) : "/review"}, queue.rows.length ? "To its last case" : "Choose another list")));
-      return;
-    }
-    const one = await caseView.take(row.event_id, query.get("result") ?? row.result_id, signal);
-    if (signal.aborted) return;
-    shown = caseView.draw(root, one ?? {id: row.event_id, found: {results: []}, result: null, reading: null, text: "", why: ""}, {review: {bar: bar(), saved: () => walk(1)}});
-    if (index + AHEAD_ROWS >= queue.rows.length) more().catch(() => {}); // asked for again when it is needed
+    if (!row) return drawEnd(root);
+    if (index + AHEAD_ROWS >= queue.rows.length) queue.more().catch(() => {}); // asked for again when it is needed
+    const saved = () => {
+      judged += 1;
+      walk(1);
+    };
+    const view = await caseView.present(root, caseLoad.take(row.event_id, query.get("result") ?? row.result_id, signal), signal, {bar: bar(), review: {saved}, drawn: (early) => { shown = early; }});
+    if (signal.aborted) return undefined;
+    if (view === null) root.replaceChildren(bar(), emptyState("This case is no longer there.", "It was removed since the list was read."));
+    shown = view;
     const following = queue.rows[index + 1];
-    if (following) caseView.ahead(following.event_id, following.result_id);
+    if (following) caseLoad.ahead(following.event_id, following.result_id);
+    return undefined;
   }
 
   routes.push({
     name: "review", match: /^\/review(?:\/(?<queue>.+))?$/, title: () => "Review", show,
-    hide: () => { queue = shown = null; },
-    keys: [
-      ["j", "next case", () => walk(1)],
-      ["k", "previous case", () => walk(-1)],
-      ["P", "verdict: pass; saved at once if the reviewer is known", () => shown?.judging.choose("pass")],
-      ["F", "verdict: fail; saved at once if the reviewer is known", () => shown?.judging.choose("fail")],
-      ["n", "next finding, and its place", () => shown?.step(1)],
-      ["N", "previous finding", () => shown?.step(-1)],
-      ["a", "annotate: to the note", () => shown?.judging.focus()],
-    ],
+    hide: () => {
+      shown?.judging.leave();
+      queue = shown = null;
+    },
+    keys: [["j", "next case", () => walk(1)], ["k", "previous case", () => walk(-1)], ...caseView.keysOf(() => shown)],
   });
 }

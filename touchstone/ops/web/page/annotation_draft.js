@@ -1,0 +1,131 @@
+// What a reviewer has written of a case and the service does not have yet. It saves itself, and it is kept until it is saved: through other views, a service
+// that is away, and another reviewer's annotation. It is kept in memory only: notes may quote the case, and a browser's storage outlives the session.
+
+const annotationDrafts = (() => {
+  const PAUSE_MS = 1_500; // after the last change
+  const RETRY_MS = 5_000;
+  const drafts = new Map(); // event id → draft, while something is unsaved
+
+  addEventListener("beforeunload", (event) => {
+    if (drafts.size) event.preventDefault(); // the browser asks whether to leave
+  });
+
+  const reviewerOf = (one) => one.reviewer ?? one.reviewerId;
+  const passOf = (one) => one.reviewPass ?? 1;
+  const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+  /** The draft of a case. `listen(draft)` hears of each change of its state: {status, conflict, found}. */
+  function draftOf(one) {
+    const id = one.found.event_id ?? one.id;
+    if (drafts.has(id)) return drafts.get(id);
+    const draft = {
+      values: null, etag: one.etag, found: one.found, isBlind: false, conflict: null, status: "", listen: () => {}, change, save, keep, drop, send,
+    };
+    const path = caseLoad.pathOf(id);
+    let timer = 0, sending = null;
+
+    function say(status) {
+      draft.status = status;
+      draft.listen(draft);
+    }
+
+    /** Take what the form says now; it is saved after a pause. */
+    function change(values, {saves = true} = {}) {
+      draft.values = values;
+      drafts.set(id, draft);
+      clearTimeout(timer);
+      if (draft.conflict) return draft.listen(draft);
+      if (!values.reviewer) return say("Not saved yet: say who you are.");
+      if (saves) timer = setTimeout(save, PAUSE_MS);
+      return say("Not saved yet.");
+    }
+
+    const written = () => {
+      const {reviewer, ...rest} = draft.values;
+      return {reviewer, ...rest, timestamp: new Date().toISOString()};
+    };
+
+    /** A request that changes the case; what it answers is the case's new state. */
+    async function send(body, headers) {
+      const answer = await askWhole(path, {method: "PATCH", body, headers});
+      if (answer.ok) {
+        const now = answer.data?.annotations ? answer : await askWhole(path);
+        if (now.ok) Object.assign(draft, {found: now.data, etag: now.etag ?? now.data.etag});
+      }
+      return answer;
+    }
+
+    /** Save now. True if everything is saved. */
+    async function save() {
+      clearTimeout(timer);
+      while (sending) await sending.catch(() => {});
+      if (!drafts.has(id)) return true;
+      if (draft.conflict || !draft.values.reviewer) return false;
+      sending = saving();
+      try { return await sending; } finally { sending = null; }
+    }
+
+    async function saving() {
+      const sent = draft.values;
+      say("Saving …");
+      let answer;
+      try {
+        answer = await send({annotations: [written()]}, {"If-Match": draft.etag});
+      } catch {
+        timer = setTimeout(save, RETRY_MS);
+        say("Not saved: the service does not answer. What you wrote is kept in this tab; it is sent again every 5 s.");
+        return false;
+      }
+      if (answer.status === 412) return meet();
+      if (!answer.ok) {
+        if (answer.status >= 500) timer = setTimeout(save, RETRY_MS);
+        say(`Not saved: ${answer.data?.error ?? `the service answers with status ${answer.status}`}. What you wrote is kept in this tab.`);
+        return false;
+      }
+      if (!isSame(sent, draft.values)) {
+        timer = setTimeout(save, PAUSE_MS);
+        return false;
+      }
+      drafts.delete(id);
+      draft.values = null;
+      say(`Saved at ${moment(clock, Date.now())}.`);
+      return true;
+    }
+
+    /** Somebody has annotated the case meanwhile: both versions are shown, and the reviewer chooses. */
+    async function meet() {
+      const before = draft.found.annotations ?? [], now = await askWhole(path).catch(() => ({ok: false}));
+      if (!now.ok) {
+        timer = setTimeout(save, RETRY_MS);
+        say("Not saved: somebody else annotated this case meanwhile, and the service does not answer. What you wrote is kept in this tab.");
+        return false;
+      }
+      Object.assign(draft, {found: now.data, etag: now.etag ?? now.data.etag});
+      const news = (now.data.annotations ?? []).filter((other) => !before.some((known) => isSame(known, other)));
+      const own_ = news.find((other) => reviewerOf(other) === draft.values.reviewer && passOf(other) === passOf(draft.values));
+      // Another's annotation stands beside one's own and is never overwritten; whoever may not see it yet is not stopped by it.
+      if (!own_ && draft.isBlind) return saving();
+      draft.conflict = {theirs: own_ ? [own_] : news, isOwn: own_ !== undefined};
+      say(own_ ? "Not saved: this annotation was changed elsewhere meanwhile. Choose one." : "Not saved: somebody else annotated this case meanwhile. Read theirs, then choose.");
+      return false;
+    }
+
+    /** After a conflict: save what was written here. */
+    function keep() {
+      draft.conflict = null;
+      return save();
+    }
+
+    /** After a conflict: take back what was written here. */
+    function drop() {
+      draft.conflict = null;
+      draft.values = null;
+      clearTimeout(timer);
+      drafts.delete(id);
+      say("Yours was taken back.");
+    }
+    return draft;
+  }
+
+  return {draftOf, reviewerOf, passOf};
+})();
