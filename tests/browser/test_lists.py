@@ -79,7 +79,7 @@ async def test_pages_of_cases_are_walked_by_keyboard_and_enter_opens_a_case(web:
     await keys.press("k")
     assert await tab.page.evaluate("document.activeElement.closest('[data-row]').dataset.row") == "r-51"
     await keys.press("Enter")
-    await tab.until("location.pathname === '/cases/e-51' && location.search === '?result=r-51'")
+    await tab.until("location.pathname === '/cases/e-51' && location.search.startsWith('?result=r-51&list=')")
 
 
 async def test_an_id_is_searched_from_the_keyboard_and_words_of_a_text_are_in_no_address(web: Served, look: Open, history: History) -> None:
