@@ -1,5 +1,6 @@
 """One case: everything about its event, its reading, its document, and what people say of it."""
 
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -34,6 +35,8 @@ _NO_TEXT = {
     "no_archive": "there is no archive here, so no texts are kept; see docs/archive.md, and check that archive.url is the archiver's",
     "gone": "the case is no longer in the archive, or could not be kept",
 }
+#: A name of a taxonomy, such as `missing_labs`, `clinician_would_notice`, `good`: one word in lower case, which sentences and names of people are not.
+_CODE = re.compile(r"[a-z0-9]+(?:[_.:-][a-z0-9]+)*")
 
 
 class OneCase:
@@ -221,8 +224,9 @@ def current(annotations: tuple[Annotation, ...]) -> list[Annotation]:
 
 
 def annotation(one: Annotation, *, has_text: bool) -> dict[str, Any]:
-    """An annotation in the specification's names. What a reviewer writes may quote the case."""
+    """An annotation in the specification's names. What a reviewer writes may quote the case; codes and numbers do not."""
     body = one.body
+    coded = {name: body.get(name) for name in ("failureMode", "severityTag", "qualityRating")}
     return {
         "traceId": one.trace_id or None,
         "reviewerId": one.reviewer,
@@ -230,9 +234,7 @@ def annotation(one: Annotation, *, has_text: bool) -> dict[str, Any]:
         "annotatedAt": body.get("annotatedAt") or moment(one.at),
         "verdict": body.get("verdict"),
         "notes": body.get("notes") if has_text else None,
-        "failureMode": body.get("failureMode"),
-        "severityTag": body.get("severityTag"),
-        "qualityRating": body.get("qualityRating"),
+        **{name: value if has_text or not isinstance(value, str) or _CODE.fullmatch(value) else None for name, value in coded.items()},
         "commonIssues": body.get("commonIssues") if has_text else None,
     }
 

@@ -115,7 +115,7 @@ class Span(Answer):
 
 
 class Annotation(Answer):
-    """What a person says of a case. `notes` and `commonIssues` are null without the right to text, because they may quote it."""
+    """What a person says of a case. Without the right to text, `notes` and `commonIssues` are null, because they may quote it; likewise what is no code."""
 
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
 
