@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from http import HTTPStatus
 
 import orjson
 from starlette.applications import Starlette
@@ -22,7 +23,7 @@ from touchstone.ops.web.api.api import endpoints, open_sources
 from touchstone.ops.web.api.calls import Desk, EncodedRoute
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.documents import METRICS, OPENAPI, Documents
-from touchstone.ops.web.guard import Guard
+from touchstone.ops.web.guard import DEFECT, Guard
 from touchstone.ops.web.page import PAGES, load_page
 from touchstone.ops.web.query import BadRequest, check_names, check_scope, read_wish
 from touchstone.ops.web.service import Handler, Json, Service, refused
@@ -88,8 +89,11 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
     ]
     desk = Desk()
     sources = Sources(service.open_sources or partial(open_sources, service.settings), service.suites)
-    routes += [EncodedRoute(one.path, api.with_grant(desk.handler(one), scope=None), methods=[one.method]) for one in endpoints(sources, service.settings)]
-    inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _as_json})
+    of_api = list(endpoints(sources, service.settings))
+    for one in of_api:
+        allowed = {other.method for other in of_api if other.path == one.path}
+        routes.append(EncodedRoute(one.path, api.with_grant(desk.handler(one), scope=None), methods=[one.method], allowed=allowed))
+    inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _as_json, Exception: _as_defect})
     if serve.cors_origins:
         names = ["Authorization", "Content-Type", "If-Match", "Last-Event-ID", "Cache-Control"]
         inner = CORSMiddleware(
@@ -102,10 +106,21 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
     return Guard(inner, serve, service.hub.counts, policy)
 
 
-async def _as_json(_: Request, error: Exception) -> Response:
+async def _as_json(request: Request, error: Exception) -> Response:
     """Refusals of the router itself: an unknown address or method."""
     assert isinstance(error, HTTPException)
-    return refused(str(error.detail).lower(), error.status_code, error.headers)
+    text = str(error.detail).lower()
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        in_ids = "; in an id, write / as %2F" if request.url.path.startswith(("/api/", "/v1/")) else ""
+        text = f"no such address; /openapi.json lists them{in_ids}"
+    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        text = f"this address takes {(error.headers or {}).get('Allow', 'other methods')}"
+    return refused(text, error.status_code, error.headers)
+
+
+async def _as_defect(_: Request, __: Exception) -> Response:
+    """The response of a request that met a defect; the guard logs it."""
+    return refused(DEFECT, 500)
 
 
 class Api:

@@ -16,6 +16,7 @@ from touchstone.streams.telemetry.serve_counts import ServeCounts
 log = structlog.get_logger("touchstone.serve")
 
 URL_CHARS_MAX = 8_192
+DEFECT = "a defect of Touchstone; its log names the place"
 #: Methods that change nothing. Any page may send them; only those of `serve.cors_origins` can read the response.
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -65,7 +66,7 @@ class Guard:
             frame = (extract_tb(error.__traceback__) or [None])[-1]
             log.error("request_failed", code=type(error).__name__, path=f"{Path(frame.filename).name}:{frame.lineno}" if frame else "")
             if not begun and scope["type"] == "http":
-                await JSONResponse({"error": "a defect of Touchstone; its log names the place"}, 500)(scope, receive, with_headers)
+                await JSONResponse({"error": DEFECT}, 500)(scope, receive, with_headers)
 
     def _refusal(self, scope: Scope) -> tuple[Refusal, int, str] | None:
         """Why a request is refused: reason to count, status and message; None if it is accepted."""

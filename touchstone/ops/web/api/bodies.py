@@ -1,10 +1,12 @@
 """Bodies of requests: annotations in the specification's shapes, feedback, search. An error names the field and never quotes it."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import AliasChoices, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic.types import StringConstraints
+from pydantic_core import PydanticCustomError
 
 from touchstone.ops.web.api.calls import Refusal
 from touchstone.schemas.faults import explain
@@ -17,24 +19,29 @@ NOTES_CHARS_MAX = 20_000
 ANNOTATIONS_MAX = 100
 
 
-def _in_utc(value: Any) -> Any:
-    """A time without an offset counts as UTC: the specification's viewer writes such."""
-    if isinstance(value, str):
-        try:
-            read = datetime.fromisoformat(value)
-        except ValueError:
-            return value
-        return read if read.tzinfo is not None else read.replace(tzinfo=UTC)
-    return value
+def _in_utc(value: Any) -> datetime:
+    """A moment in ISO 8601. Without an offset it counts as UTC: the specification's viewer writes such. A number is none: nobody knows its unit."""
+    try:
+        read = datetime.fromisoformat(value)
+        return read.astimezone(UTC) if read.tzinfo is not None else read.replace(tzinfo=UTC)
+    except (ValueError, TypeError, OverflowError):
+        raise PydanticCustomError("moment", "is no date and time as in 2026-01-31T12:00:00Z") from None
 
 
-Moment = Annotated[AwareDatetime, BeforeValidator(_in_utc)]
+Moment = Annotated[AwareDatetime, BeforeValidator(_in_utc, json_schema_input_type=str)]
 
 
 class Body(BaseModel):
     """A body of a request: unknown fields are refused, so that nobody believes that they were written."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, populate_by_name=True)
+    #: pydantic's error type → the text for it.
+    words: ClassVar[Mapping[str, str]] = {
+        "tuple_type": "is not an array; write [ … ]",
+        "model_type": "is not an object; write { … }",
+        "model_attributes_type": "is not an object; write { … }",
+        "extra_forbidden": "is not a field of this request; remove it",
+    }
 
 
 class AnnotationBody(Body):
@@ -53,6 +60,13 @@ class AnnotationBody(Body):
     severity_tag: Name | None = Field(None, validation_alias=AliasChoices("severityTag", "severity_tag"))
     quality_rating: Annotated[int, Field(ge=1, le=5)] | Name | None = Field(None, validation_alias=AliasChoices("qualityRating", "quality_rating"))
     common_issues: tuple[Issue, ...] | None = Field(None, max_length=50, validation_alias=AliasChoices("commonIssues", "common_issues"))
+
+    @model_validator(mode="after")
+    def _says_something(self) -> "AnnotationBody":
+        """Refuse an annotation without a word, which would hide the one before."""
+        if all(value is None for value in self.content().values()):
+            raise PydanticCustomError("says_nothing", "says nothing; give a verdict, notes, or another of its fields")
+        return self
 
     def content(self) -> dict[str, Any]:
         """What the reviewer says, in the specification's names."""
@@ -98,7 +112,7 @@ class FeedbackBody(FeedbackPart):
     def _one_id(self) -> "FeedbackBody":
         """Refuse feedback for nothing, or for two things."""
         if (self.trace_id is None) == (self.event_id is None):
-            raise ValueError("give either trace_id or event_id")
+            raise PydanticCustomError("one_id", "needs either trace_id or event_id, and not both")
         return self
 
     @property
@@ -110,7 +124,9 @@ class FeedbackBody(FeedbackPart):
 class SearchBody(Body):
     """A search in the texts of the kept cases. `filter`: parameters as of /api/cases."""
 
-    text: str = Field(min_length=2, max_length=256)
+    words: ClassVar[Mapping[str, str]] = {**Body.words, "string_too_short": "has fewer than 2 characters", "string_pattern_mismatch": "is blank"}
+
+    text: str = Field(min_length=2, max_length=256, pattern=r"\S")
     filter: dict[Annotated[str, Field(max_length=64)], str | list[str]] = Field(default_factory=dict, max_length=32)
     cursor: str | None = Field(None, max_length=4_000)
 
@@ -131,4 +147,4 @@ def read_body(model: type[BodyModel], document: Any) -> BodyModel:
     try:
         return model.model_validate(document)
     except ValidationError as error:
-        raise Refusal(explain(error, model).replace("the case ", "the body: "), 422) from None
+        raise Refusal(explain(error, model, model.words).replace("the case ", "the body "), 422) from None

@@ -1,7 +1,7 @@
 """One request of the API: checked and read in the event loop, answered in a thread of the API's own."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -11,10 +11,11 @@ from urllib.parse import unquote
 import orjson
 import structlog
 from starlette.datastructures import Headers, QueryParams
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from touchstone.ops.store.archive.encryption import Undecipherable
 from touchstone.ops.store.archive.objects import ArchiveAway, NoArchive
@@ -83,7 +84,20 @@ class Endpoint:
 
 
 class EncodedRoute(Route):
-    """A route whose ids may have slashes, percent-encoded. The path that was sent is matched, and ids are decoded afterwards."""
+    """A route whose ids may have slashes, percent-encoded. The path that was sent is matched, and ids are decoded afterwards.
+
+    `allowed`: the methods of all routes with its path, for those who try another one.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], *, methods: Sequence[str], allowed: Iterable[str]) -> None:
+        super().__init__(path, endpoint, methods=methods)
+        self._allowed = ", ".join(sorted({*allowed, *({"HEAD"} if "GET" in allowed else ())}))
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or name the methods that there are."""
+        if scope["method"] not in (self.methods or ()):
+            raise HTTPException(405, headers={"Allow": self._allowed})
+        await super().handle(scope, receive, send)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
         """Match the path as it was sent."""
@@ -159,6 +173,8 @@ async def _read(request: Request, bytes_max: int) -> bytes:
     # A form of another page can send text/plain without asking, and never JSON.
     if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
         raise Refusal("send JSON: Content-Type: application/json", 415)
+    if request.headers.get("content-encoding", "identity").strip().lower() != "identity":
+        raise Refusal("send the body without Content-Encoding", 415)
     found = bytearray()
     try:
         async for part in request.stream():
@@ -174,13 +190,22 @@ def _json(raw: bytes) -> Any:
     """The body's JSON, not too deep and with each key once. Raises `Refusal`."""
     try:
         document = orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        raise Refusal("the body is not JSON in UTF-8", 422) from None
+    except orjson.JSONDecodeError as error:
+        raise Refusal(_what_is_wrong(raw, error), 422) from None
     if depth_exceeds(document, DEPTH_MAX):
         raise Refusal(f"the body is nested deeper than {DEPTH_MAX} levels", 422)
     if has_key_twice(raw, document):
         raise Refusal("an object of the body has a key twice; keep one", 422)
     return document
+
+
+def _what_is_wrong(raw: bytes, error: orjson.JSONDecodeError) -> str:
+    """Why a body is no JSON, by its place and never by its text."""
+    if not raw:
+        return "the body is empty; send JSON"
+    if "depth limit" in str(error):
+        return f"the body is nested deeper than {DEPTH_MAX} levels"
+    return f"the body is not JSON in UTF-8 (line {error.lineno}, column {error.colno})"
 
 
 def depth_exceeds(document: Any, levels: int) -> bool:

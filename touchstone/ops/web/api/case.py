@@ -31,9 +31,9 @@ from touchstone.streams.account.projection import NO_SUITES, ResultRow, restore
 log = structlog.get_logger("touchstone.serve")
 
 _NO_TEXT = {
-    "not_kept": "the archive's policy did not keep this case",
+    "not_kept": "the archive does not have this case: archive.policy did not choose it, or it was not sent here; `replay` of a result scores it again",
     "no_archive": "there is no archive here, so no texts are kept; see docs/archive.md, and check that archive.url is the archiver's",
-    "gone": "the case is no longer in the archive, or could not be kept",
+    "gone": "the case is no longer in the archive, or could not be kept; its results stay, and `kept` tells its state",
 }
 #: A name of a taxonomy, such as `missing_labs`, `clinician_would_notice`, `good`: one word in lower case, which sentences and names of people are not.
 _CODE = re.compile(r"[a-z0-9]+(?:[_.:-][a-z0-9]+)*")

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.responses import Response
 
@@ -63,6 +64,10 @@ class CaseLists:
         body = read_body(ViewBody, call.body)
         if not call.id.isprintable() or len(call.id) > 100:
             raise Refusal("the name of a view has at most 100 printable characters", 422)
+        try:
+            CaseFilter.parse(parse_qsl(body.query.removeprefix("?"), keep_blank_values=True))
+        except FilterError as error:
+            raise Refusal(f"query: {error}", 422) from None
         if not self._sources.get().index.save_view(call.id, body.query.removeprefix("?"), datetime.now(UTC)):
             raise Refusal("there are too many saved views; delete one first", 409)
         return Json({"name": call.id, "query": body.query.removeprefix("?")})

@@ -54,6 +54,6 @@ class Search:
             raise BadRequest("dry_run: must be yes or no")
         is_dry = wanted == "yes"
         if self._sources.get().history.case(call.id) is None:
-            raise Refusal("no such case in the history", 404)
+            raise Refusal("no such case in the history; check its id", 404)
         places = self._sources.archive().forget(call.id, dry_run=is_dry)
         return Json({"dry_run": is_dry, "places": [{"kind": place.kind, "name": place.name, "is_removed": place.is_removed} for place in places]})

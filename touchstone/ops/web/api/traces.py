@@ -90,7 +90,7 @@ class Traces:
     def _trace(self, call: Call) -> Response:
         found = self._case.found(call)
         if found.kept is None or found.kept.kind != "trace":
-            raise Refusal("the archive has no such trace", 404)
+            raise Refusal("the archive has no trace with this id; /api/traces lists those that it has, and archive.policy says which are kept", 404)
         document = self._case.text_of(found)
         if found.annotations or found.feedback is not None:
             document = orjson.dumps(_with_comments(orjson.loads(document), found))
