@@ -91,6 +91,8 @@ class OneCase:
 
     def _spans(self, found: CaseHistory, *, has_text: bool) -> tuple[list[dict[str, Any]] | None, int | None]:
         """The steps of the generation, and how many there are; None for both if the event cannot be read, so that nobody takes it for an event without any."""
+        if found.kept is None:
+            return None, None
         try:
             _, document = self._text_of(found)
             return (None, None) if document is None else spans_of(orjson.loads(document), has_text=has_text)
