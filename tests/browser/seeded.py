@@ -94,7 +94,7 @@ async def seeded(count: int = 240, minutes: int = 14, now: float = NOW) -> Seede
                 event_id = f"{name}-{number}"
                 source = SourceRef(topic=SETTINGS.topics.inputs(suites[name].topics)[0], partition=0, offset=number)
                 one = one.model_copy(update={"event_id": event_id, "result_id": deterministic_id(event_id), "source": source})
-            at = datetime.fromtimestamp(now, UTC) - timedelta(seconds=minutes * 60 * (1 - (number + 1) / total), milliseconds=7 * place)
+            at = datetime.fromtimestamp(now, UTC) - timedelta(seconds=minutes * 60 * (1 - (number + 0.5) / total), milliseconds=7 * place)
             attributes = one.attributes | {"model": "model-b" if number % 3 else "model-a", "concern_id": ("I25", "I52", "E11")[number % 3], "batch_id": "b1"}
             made.results.append(one.model_copy(update={"scored_at": at, "attributes": attributes}))
     made.results.sort(key=lambda one: one.scored_at)

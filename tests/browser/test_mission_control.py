@@ -166,7 +166,8 @@ async def test_a_word_of_the_payload_is_nowhere_on_the_page(start: Start, broker
     await tab.until_rows(1)
     await tab.until("document.querySelector('#figures')?.textContent.includes('Dead letters1')")
     pages = [await tab.page.content()]
-    await tab.page.click("#feed .row")
+    await tab.page.focus("#feed .row")
+    await tab.page.keyboard.press(" ")
     await tab.page.click("#panel details summary")
     pages.append(await tab.page.content())
     assert "ac_missing" in pages[1] or "cr_missing" in pages[1] or "finding" in pages[1]
@@ -185,7 +186,7 @@ async def test_everything_can_be_done_from_the_keyboard(web: Served, look: Open)
     focused = await tab.page.evaluate("document.activeElement.dataset.result")
     assert focused == (await tab.ids())[1]
     assert await tab.page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
-    await keys.press("Enter")
+    await keys.press(" ")
     await tab.until("document.querySelector('#panel[open] .copyable')")
     assert tab.page.url.endswith(f"#result={focused}")
     panel = await tab.text("#panel")
@@ -223,16 +224,16 @@ async def test_a_change_of_configuration_is_a_line_where_it_happened_and_no_tren
         told = {"config_digest": "aa11" * 4, "label": "Pass"} if number < changed else {"config_digest": "bb22" * 4, "label": "Review"}
         publish(web.hub, replace(event(str(number), R0, number, **told), at_ms=now_ms - (2 * changed - number) * 6_000))
     tab = await look(web.address)
-    await tab.until("document.querySelector('svg.time .change line')")
+    await tab.until("document.querySelector('.time .changes line')")
     await tab.page.click(".suite .toggle")
     line, words = await tab.page.evaluate(
-        "[document.querySelector('svg.time .change').getBoundingClientRect().x, document.querySelector('p.change').textContent]"
+        "[document.querySelector('.time .changes line').getBoundingClientRect().x, document.querySelector('p.change').textContent]"
     )
-    left, width = await tab.page.evaluate("(({x, width}) => [x, width])(document.querySelector('svg.time').getBoundingClientRect())")
+    left, width = await tab.page.evaluate("(({x, width}) => [x, width])(document.querySelector('.time').getBoundingClientRect())")
     assert 0.5 < (line - left) / width < 0.7  # six of fifteen minutes ago
     assert words.endswith("another configuration, version 1, bb22bb22")
     assert await tab.text(".suite .trend") == "– not compared"
-    assert "another configuration" in await tab.page.get_attribute("svg.time", "aria-label")
+    assert "another configuration" in await tab.page.get_attribute(".time", "aria-label")
 
 
 async def test_a_filter_hides_what_it_does_not_name_and_escape_clears_it(web: Served, look: Open) -> None:
@@ -243,7 +244,7 @@ async def test_a_filter_hides_what_it_does_not_name_and_escape_clears_it(web: Se
     # Its suite calls a case by its event.
     await tab.until("[...document.querySelectorAll('#feed .name')].map((name) => name.textContent).join() === 'wanted,plain'")
     for words, shown in (("label:fail", ["r-wanted"]), ("ac_miss want", ["r-wanted"]), ("plai", ["r-plain"]), ("suite:two", [])):
-        await tab.page.keyboard.press("/")
+        await tab.page.keyboard.press("f")
         await tab.page.keyboard.type(words)
         assert await tab.page.evaluate("[...document.querySelectorAll('#feed li:not([hidden]) .row')].map((row) => row.dataset.result)") == shown, words
         await tab.page.keyboard.press("Escape")
@@ -261,7 +262,8 @@ async def test_a_phone_needs_no_sideways_scrolling(web: Served, look: Open) -> N
     await tab.until("document.querySelector('#batches .batch') && document.querySelector('.suite')")
     await tab.page.click(".suite .toggle")
     assert await tab.page.evaluate("document.documentElement.scrollWidth") == 360
-    await tab.page.click("#feed .row")
+    await tab.page.focus("#feed .row")
+    await tab.page.keyboard.press(" ")
     await tab.until("document.querySelector('#panel[open] .copyable')")
     assert await tab.page.evaluate("[document.documentElement.scrollWidth, panel.scrollWidth - panel.clientWidth]") == [360, 0]
 
@@ -286,7 +288,8 @@ async def test_names_that_are_markup_stay_text(web: Served, look: Open) -> None:
     await tab.until("document.querySelectorAll('.suite').length === 5 && document.querySelector('#batches .batch')")
     assert evil[0] in await tab.text("#feed")
     for number in range(len(evil)):
-        await tab.page.locator("#feed .row").nth(number).click()
+        await tab.page.locator("#feed .row").nth(number).focus()
+        await tab.page.keyboard.press(" ")
         await tab.until("document.querySelector('#panel[open] .facts')")
         assert evil[len(evil) - 1 - number] in await tab.text("#panel .findings")
         await tab.page.keyboard.press("Escape")
@@ -423,15 +426,10 @@ async def test_every_control_and_chart_has_a_name(web: Served, look: Open) -> No
     assert moving == "none"
 
 
-async def test_every_label_code_and_suite_leads_to_its_cases_and_back_returns(web: Served, look: Open) -> None:
+async def test_a_label_leads_to_its_cases_and_back_returns(web: Served, look: Open) -> None:
     run_of(web.hub, 3, findings=[FINDING], label="Fail")
     tab = await look(web.address)
     await tab.until("document.querySelector('.suite .key.tone-fail')")
-    await tab.page.click(".suite .toggle")
-    links = await tab.page.evaluate(
-        "[...document.querySelectorAll('.suite a[href], #figures a[href]')].map((link) => link.getAttribute('href').replace(/[?&]since=[^&]*/, ''))"
-    )
-    assert {"/cases", "/cases?label=unscored", "/cases?suite=one", "/cases?suite=one&label=Fail", "/cases?suite=one&code=ac_missing"} <= set(links)
     await tab.page.click(".suite .key.tone-fail")
     await tab.until("location.pathname === '/cases' && new URLSearchParams(location.search).get('label') === 'Fail'")
     assert await tab.page.evaluate("document.body.dataset.view") == "cases"

@@ -32,6 +32,8 @@ SCRIPTS = (
     "annotations.js",
     "case_view.js",
     "review.js",
+    "topbar.js",
+    "accounts.js",
     "errors.js",
     "runs.js",
     "compare.js",
@@ -39,7 +41,7 @@ SCRIPTS = (
     "main.js",
 )
 #: Every address of the page; the script in it shows the view.
-PAGES = ("/", "/cases", "/cases/{id}", "/review", "/review/{id}", "/errors", "/runs", "/compare")
+PAGES = ("/", "/cases", "/cases/{id}", "/review", "/review/{id}", "/errors", "/runs", "/compare", "/accounts")
 
 
 def load_page() -> tuple[str, str]:

@@ -19,38 +19,48 @@ function columnsOf(minutes, labels) {
   return {columns, step};
 }
 
-/** Results over time, stacked by label; each column leads to its cases. */
-function timeDrawing(suite) {
+/** An empty chart of results over time. `drawTime` fills it. */
+const timeChart = () => h("div.time", {role: "group", "data-roving": ""}, h("div.cols"), s("svg", {class: "changes", "aria-hidden": "true"}));
+
+/** Results over time, stacked by label. Each column with results is a link to them; one is reached by Tab, the others by the arrow keys. */
+function drawTime(chart, suite) {
   const labels = Object.keys(suite.labels);
   const {columns, step} = columnsOf(suite.minutes, labels);
   const peak = Math.max(1, ...columns.map((column) => column.total));
-  const width = 100 / columns.length;
-  const drawing = s("svg", {role: "img", class: "time", "aria-label": timeWords(suite, columns, step)});
-  columns.forEach((column, place) => {
-    let top = 100;
-    // For the mouse: a chart is one image to a screen reader, and the labels beside it are links.
-    const until = new Date(Date.parse(column.at) + step * 60_000).toISOString();
-    const group = s("g", {click: () => go(casesPath({suite: suite.suite, since: column.at, until}))}, s("title"));
-    group.firstChild.textContent = `${moment(hour, column.at)}: ${column.total ? words(column.counts) : "no result"}`;
-    group.append(s("rect", {class: "touch", x: `${place * width}%`, y: 0, width: `${width}%`, height: "100%"}));
-    for (const label of groundFirst(labels)) {
-      const height = (column.counts[label] / peak) * 100;
-      if (!height) continue;
-      top -= height;
-      const bar = {class: `tone-${tone(label)}`, x: `${place * width + width * 0.12}%`, y: `${top}%`, width: `${width * 0.76}%`, height: `${height}%`};
-      group.append(s("rect", bar));
+  const [cols, lines] = chart.children;
+  chart.setAttribute("aria-label", timeWords(suite, columns, step));
+  keep(cols, columns, (column) => `${column.at} ${column.total > 0}`, (column) => h(column.total ? "a.col" : "span.col", {}, s("svg", {"aria-hidden": "true"})), (node, column) => {
+    const change = suite.changes.findLast((one) => Date.parse(one.at) >= Date.parse(column.at) && Date.parse(one.at) < Date.parse(column.at) + step * 60_000);
+    const text = `${moment(hour, column.at)}: ${column.total ? words(column.counts) : "no result"}${change ? `; ${changeWords(change)}` : ""}`;
+    node.title = text;
+    if (column.total) {
+      node.setAttribute("aria-label", text);
+      node.href = periodPath({suite: suite.suite}, column.at, new Date(Date.parse(column.at) + step * 60_000).toISOString());
     }
-    drawing.append(group);
+    const shape = JSON.stringify([column.counts, peak]);
+    if (node.dataset.shape === shape) return;
+    node.dataset.shape = shape;
+    let top = 100;
+    node.firstChild.replaceChildren(...groundFirst(labels).filter((label) => column.counts[label]).map((label) => {
+      const height = (column.counts[label] / peak) * 100;
+      top -= height;
+      return s("rect", {class: `tone-${tone(label)}`, x: "12%", width: "76%", y: `${top}%`, height: `${height}%`});
+    }));
   });
+  oneInTabOrder(chart);
   // Where another version or configuration began: what is left and right of the line is not comparable.
-  for (const change of suite.changes) {
-    const place = columns.findLastIndex((column) => Date.parse(column.at) <= Date.parse(change.at));
-    const at = `${Math.max(0, place) * width}%`;
-    const line = s("g", {class: "change"}, s("title"), s("line", {x1: at, x2: at, y1: 0, y2: "100%"}));
-    line.firstChild.textContent = changeWords(change);
-    drawing.append(line);
-  }
-  return {drawing, axis: () => timeAxis(columns, peak, step)};
+  lines.replaceChildren(...suite.changes.map((change) => {
+    const at = `${Math.max(0, columns.findLastIndex((column) => Date.parse(column.at) <= Date.parse(change.at))) / columns.length * 100}%`;
+    return s("line", {x1: at, x2: at, y1: 0, y2: "100%"});
+  }));
+  return () => timeAxis(columns, peak, step);
+}
+
+/** Of the links of a chart, one is reached by Tab: the one that had the focus, else the last. */
+function oneInTabOrder(chart, wanted = null) {
+  const links = [...chart.querySelectorAll("a")];
+  const one = wanted ?? links.find((link) => link === document.activeElement) ?? links.find((link) => link.getAttribute("tabindex") === "0") ?? links.at(-1);
+  for (const link of links) link.setAttribute("tabindex", link === one ? "0" : "-1");
 }
 
 function timeAxis(columns, peak, step) {
@@ -69,28 +79,39 @@ function timeWords(suite, columns, step) {
 
 const DIRECTIONS = {higher: ["↑", "higher is better"], lower: ["↓", "lower is better"]};
 
-/** How one value is distributed: equal bins from the low to the high end, and the median. */
-function spread(value) {
+const ends = (number) => String(Math.round(number * 1000) / 1000);
+
+/** The parts of a value's distribution. `drawSpread` fills them. */
+const spread = () => h("figure.value", {}, h("figcaption", {}, h("span"), h("a")), h("div.spread", {role: "group", "data-roving": ""}, h("div.cols"), s("svg", {class: "changes", "aria-hidden": "true"})), h("div.axis", {"aria-hidden": "true"}, h("span"), h("span")));
+
+/** How one value is distributed: bins from the low to the high end, and the median. Each bin with results is a link to them. */
+function drawSpread(node, value, suite) {
   const [arrow, direction] = DIRECTIONS[value.better] ?? ["", "neither end is better"];
-  const peak = Math.max(1, ...value.bins);
-  const width = 100 / value.bins.length;
-  const median = value.quantiles.p50;
+  const peak = Math.max(1, ...value.bins), median = value.quantiles.p50, last = value.bins.length - 1;
   const description = `${value.heading}, ${direction}: ${counted(value.count, "value")}, mean ${figure(value.mean, value.places)}, median ${figure(median, value.places)}, ` +
     `middle half ${figure(value.quantiles.p25, value.places)} to ${figure(value.quantiles.p75, value.places)}`;
-  const drawing = s("svg", {role: "img", class: "spread", "aria-label": description}, s("title"));
-  drawing.firstChild.textContent = description;
-  value.bins.forEach((count, place) => {
+  const [caption, chart, axis] = node.children, [cols, lines] = chart.children;
+  node.title = description;
+  caption.firstChild.replaceChildren(value.heading, ...(arrow ? [h("span.rest", {"aria-hidden": "true"}, ` ${arrow}`)] : []));
+  setText(caption.lastChild, figure(value.mean, value.places));
+  caption.lastChild.setAttribute("aria-label", `${value.heading}: mean ${figure(value.mean, value.places)} of ${counted(value.count, "value")}`);
+  caption.lastChild.href = periodPath({suite: suite.suite, value: value.name});
+  chart.setAttribute("aria-label", description);
+  const bins = value.bins.map((count, place) => ({count, place, low: value.edges[place], high: value.edges[place + 1]}));
+  keep(cols, bins, (bin) => `${bin.place} ${bin.count > 0}`, (bin) => h(bin.count ? "a.col" : "span.col", {}, s("svg", {"aria-hidden": "true"}, s("rect", {x: "8%", width: "84%"}))), (made, {count, place, low, high}) => {
     const height = count ? Math.max(4, (count / peak) * 100) : 0;
-    if (height) drawing.append(s("rect", {x: `${place * width + width * 0.08}%`, y: `${100 - height}%`, width: `${width * 0.84}%`, height: `${height}%`}));
+    dress(made.firstChild.firstChild, {y: `${100 - height}%`, height: `${height}%`});
+    if (!count) return;
+    made.title = `${ends(low)} to ${ends(high)}: ${counted(count, "result")}`;
+    made.setAttribute("aria-label", `${value.heading} ${made.title}`);
+    made.href = periodPath({suite: suite.suite, value: [`${value.name}>=${low}`, `${value.name}${place === last ? "<=" : "<"}${high}`]});
   });
+  oneInTabOrder(chart);
   const reach = value.high - value.low;
-  const at = reach > 0 ? Math.min(100, Math.max(0, ((median - value.low) / reach) * 100)) : 0;
-  drawing.append(s("line", {x1: `${at}%`, x2: `${at}%`, y1: 0, y2: "100%"}));
-  const ends = (number) => String(Math.round(number * 1000) / 1000);
-  return h("figure.value", {title: description},
-    h("figcaption", {}, h("span", {}, value.heading, arrow && h("span.rest", {"aria-hidden": "true"}, ` ${arrow}`)), h("b", {}, figure(value.mean, value.places))),
-    drawing,
-    h("div.axis", {"aria-hidden": "true"}, h("span", {}, ends(value.low)), h("span", {}, ends(value.high))));
+  const at = `${reach > 0 ? Math.min(100, Math.max(0, ((median - value.low) / reach) * 100)) : 0}%`;
+  lines.replaceChildren(s("line", {x1: at, x2: at, y1: 0, y2: "100%"}));
+  setText(axis.firstChild, ends(value.low));
+  setText(axis.lastChild, ends(value.high));
 }
 
 /** Counts as one bar, for a batch. */

@@ -100,9 +100,10 @@ function chip(label) {
 // Severities, the worst first, with a sign each.
 const SEVERITIES = {critical: ["fail", "▲▲"], major: ["fail", "▲"], minor: ["review", "△"], info: ["other", "·"]};
 
-function severity(name) {
+/** `short`: the sign alone, with the word for screen readers. */
+function severity(name, short = false) {
   const [its, mark] = own(SEVERITIES, name) ?? ["other", "·"];
-  return h(`span.severity.tone-${its}`, {}, h("span", {"aria-hidden": "true"}, `${mark} `), String(name));
+  return h(`span.severity.tone-${its}`, {}, h("span", {"aria-hidden": "true"}, `${mark} `), short ? h("span.sr", {}, `${name} `) : String(name));
 }
 
 /** Copy a text. If the browser does not allow it, select the text instead. */

@@ -1,13 +1,13 @@
 // Cases as rows: the live list and batches as cards. All lists are bounded, however long the page stays open.
 
 const FEED_MAX = 200;
-const FINDINGS_IN_ROW = 2;
+const CODES_IN_LIVE = 3;
 const VALUES_IN_ROW = 4;
 const BATCHES_SHOWN = 12;
 
 /** The state of the page. `feed`: rows, newest first. `waiting`: results that arrived while it was paused, or since the list was drawn. */
 const state = {
-  open: new Set(), feed: [], waiting: [], paused: false, rows: 0, terms: [], suites: new Map(), minutes: 15, summary: null, connection: "connecting", skewMs: 0, marks: 0, taken: 0,
+  open: new Set(), filter: {}, feed: [], waiting: [], paused: false, rows: 0, terms: [], suites: new Map(), minutes: 15, summary: null, connection: "connecting", skewMs: 0, marks: 0, taken: 0,
 };
 
 /** The service's clock, as far as it is known. */
@@ -21,13 +21,15 @@ const idsOf = (data) => Object.fromEntries(["name", "event_id", "case_id"].filte
 
 /** What a row shows of a result event; the event itself is not kept. */
 function rowOf(data) {
-  const rank = Object.keys(SEVERITIES);
-  const findings = [...(data.findings ?? [])].sort((one, other) => rank.indexOf(one.severity) - rank.indexOf(other.severity));
+  const rank = Object.keys(SEVERITIES), found = new Map(); // code → how severe it is at worst, and how often it is there
+  const all = [...(data.failures ?? []).map(({code}) => ({code, severity: "critical"})), ...(data.findings ?? []).filter((finding) => finding.severity !== "info")];
+  for (const {code, severity: how} of all.sort((one, other) => rank.indexOf(one.severity) - rank.indexOf(other.severity))) {
+    if (found.has(code)) found.get(code).count += 1;
+    else found.set(code, {code: String(code), how, count: 1});
+  }
   return {
     id: String(data.result_id), at: data.at ?? data.scored_at, label: data.label, suite: data.suite, ids: idsOf(data),
-    values: Object.entries(data.values ?? {}).slice(0, 50), total: data.findings_total ?? findings.length,
-    findings: findings.filter((finding) => finding.severity !== "info").slice(0, FINDINGS_IN_ROW).map(({severity: how, code, path}) => ({how, code, path})),
-    failures: (data.failures ?? []).slice(0, FINDINGS_IN_ROW).map(({component, code}) => ({component, code})),
+    values: Object.entries(data.values ?? {}).slice(0, 50), codes: [...found.values()].slice(0, CODES_IN_LIVE), more: Math.max(0, found.size - CODES_IN_LIVE),
   };
 }
 
@@ -81,28 +83,17 @@ function noteFeed() {
 
 const rowFor = (id) => [...document.querySelectorAll("#feed .row")].find((row) => row.dataset.result === id);
 
-/** A row: a button that opens the case. */
+/** A row: a link to the case. */
 function makeRow(one) {
   const component = (name) => state.suites.get(one.suite)?.components.find((known) => known.name === name);
   const listed = one.values.filter(([name]) => component(name)?.listed);
   const values = (listed.length ? listed : one.values).slice(0, VALUES_IN_ROW);
-  const found = [
-    ...one.failures.map(({component: part, code}) => h("span.found", {}, severity("critical"), h("code", {}, code), h("span.path", {}, part))),
-    ...one.findings.map(({how, code, path}) => h("span.found", {}, severity(how), h("code", {}, code), h("span.path", {}, path))),
-  ];
-  const more = one.total - one.findings.length;
-  return h("li", {"data-text": [nameOf(one), one.suite, one.label, ...one.findings.map((finding) => finding.code), ...one.failures.map((failure) => failure.code)].join(" ").toLowerCase(), "data-suite": one.suite, "data-label": one.label},
-    h(`a.row.tone-${tone(one.label)}`, {href: casePath(one.ids.event_id ?? one.id, one.id), "data-result": one.id, click: (event) => peek(event, one.id)},
+  const found = one.codes.map(({how, code, count}) => h(`span.found.tone-${(own(SEVERITIES, how) ?? ["other"])[0]}`, {title: how}, severity(how, true), h("code", {}, code), count > 1 && h("span", {}, `×${grouped.format(count)}`)));
+  return h("li", {"data-text": [nameOf(one), one.suite, one.label, ...one.codes.map((finding) => finding.code)].join(" ").toLowerCase(), "data-suite": one.suite, "data-label": one.label},
+    h(`a.row.tone-${tone(one.label)}`, {href: casePath(one.ids.event_id ?? one.id, one.id), "data-result": one.id},
       h("span.first", {}, chip(one.label), h("span.name", {}, nameOf(one)), h("time", {title: moment(full, one.at)}, moment(clock, one.at))),
-      h("span.second", {}, h("span.suite-name", {}, one.suite), values.map(([name, value]) => h("span.figure", {}, component(name)?.heading ?? name, h("b", {}, figure(value, component(name)?.places))))),
-      found.length ? h("span.third", {}, found, more > 0 && h("span.rest", {}, `and ${grouped.format(more)} more`)) : null));
-}
-
-/** A plain click shows the case beside the list; with a modifier the link opens the case itself, like any other. */
-function peek(event, id) {
-  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || event.button !== 0) return;
-  event.preventDefault();
-  openResult(id);
+      h("span.second", {}, h("span.suite-name", {}, one.suite), found.length ? [found, one.more > 0 && h("span", {}, `+${grouped.format(one.more)}`)].flat()
+        : values.map(([name, value]) => h("span.figure", {}, component(name)?.heading ?? name, h("b", {}, figure(value, component(name)?.places)))))));
 }
 
 /** Filter the list. */
@@ -141,7 +132,7 @@ function showBatches(batches) {
   $("batches-part").hidden = !batches.length;
   keep($("batches"), batches.slice(0, BATCHES_SHOWN), (batch) => `${batch.report_id} ${batch.at}`, (batch) => {
     const {report} = batch, counts = countsOf(report);
-    return h("li", {}, h("button.batch", {type: "button", "data-batch": batch.report_id, click: () => openBatch(batch.report_id)},
+    return h("li", {}, h("a.batch", {href: `#batch=${encodeURIComponent(batch.report_id)}`},
       h("span.first", {}, h("span.name", {}, batch.batch_id), h("b", {}, percent(passRateOf(report)))),
       h("span.second", {}, h("span.suite-name", {}, batch.suite ?? batch.type), h("span", {}, batch.concern_id), h("span", {}, report.final ? "final" : "so far")),
       shareBar(counts),

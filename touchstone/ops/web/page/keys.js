@@ -39,7 +39,8 @@ const OVERVIEW_KEYS = [
   ["j", "next case", () => step(1)],
   ["k", "previous case", () => step(-1)],
   ["p", "pause or resume the live list", () => setPaused(!state.paused)],
-  ["/", "filter the live list", () => { $("filter").focus(); $("filter").select(); }],
+  [" ", "show a case of the live list here", () => { const row = document.activeElement?.closest?.("#feed .row"); if (row) openResult(row.dataset.result); return Boolean(row); }],
+  ["f", "filter the live list", () => { $("filter").focus(); $("filter").select(); }],
   ["w", "large figures, for a wall", () => setWall(!document.body.classList.contains("walled"))],
 ];
 // "g" and then one of these.
@@ -50,11 +51,24 @@ let prefixAt = 0;
 function showKeys() {
   const rows = [
     ...(router.route?.keys ?? []).map(([key, word]) => [[key], word]),
-    [["Enter"], "open what has the focus"], [["Esc"], "close, or leave a field"],
+    ...((router.route?.keys ?? []).some(([key]) => key === "/") ? [] : [[["/"], "search ids and codes"]]),
+    [["Tab"], "next link or field"], ...(router.route?.name === "overview" ? [[["←", "→"], "along a chart"]] : []), [["Enter"], "open what has the focus"], [["Esc"], "close, or leave a field"],
     ...Object.entries(PLACES).map(([key, [, word]]) => [["g", key], `go to ${word}`]), [["?"], "this list"],
   ];
-  $("keys-list").replaceChildren(...rows.map(([keys, word]) => h("div", {}, h("dt", {}, keys.map((key) => [h("kbd", {}, key), " "]).flat()), h("dd", {}, word))));
+  $("keys-list").replaceChildren(...rows.map(([keys, word]) => h("div", {}, h("dt", {}, keys.map((key) => [h("kbd", {}, key === " " ? "Space" : key), " "]).flat()), h("dd", {}, word))));
   $("keys").showModal();
+}
+
+/** Move the focus along a chart, whose columns are links; true if the key was meant for that. */
+function alongChart(event) {
+  const chart = event.target.closest?.("[data-roving]"), links = chart ? [...chart.querySelectorAll("a")] : [];
+  const at = links.indexOf(event.target), to = {ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: links.length - 1}[event.key];
+  if (at < 0 || to === undefined) return false;
+  const one = links[Math.min(links.length - 1, Math.max(0, to))];
+  oneInTabOrder(chart, one);
+  one.focus();
+  event.preventDefault();
+  return true;
 }
 
 document.addEventListener("keydown", (event) => {
@@ -66,14 +80,14 @@ document.addEventListener("keydown", (event) => {
     event.preventDefault();
     return;
   }
+  if (!panel.open && !$("keys").open && alongChart(event)) return;
   if ($("keys").open || (panel.open && !"jk".includes(event.key))) return;
   if (event.key === "Escape" && state.terms.length && !panel.open) setFilter("");
   const place = Date.now() - prefixAt < PREFIX_MS && Object.hasOwn(PLACES, event.key) ? PLACES[event.key][0] : null;
   prefixAt = event.key === "g" ? Date.now() : 0;
-  const act = place ? () => go(place) : event.key === "?" ? showKeys : router.route?.keys?.find(([key]) => key === event.key)?.[2];
-  if (act === undefined) return;
+  const act = place ? () => go(place) : event.key === "?" ? showKeys : router.route?.keys?.find(([key]) => key === event.key)?.[2] ?? (event.key === "/" ? topbar.focus : undefined);
+  if (act === undefined || act(event) === false) return;
   event.preventDefault();
-  act(event);
 });
 
 $("pause").addEventListener("click", () => setPaused(!state.paused));

@@ -5,12 +5,14 @@ const REFRESH_MS = 2_000;
 const PAUSE_MS_MAX = 6_000; // figures are asked for at least this often while events come
 const IDLE_MS = 10_000;
 const AGE_MS = 5_000; // figures that are older say so
+const PERIODS_MIN = [15, 60, 240, 1440];
 const NEWS_MS = 8_000; // how long news about the connection is shown
 const BEHIND_MS = 30_000; // results of this time say how far the list is behind
 const BEHIND_MAX = 40;
 
 const due = {figures: true, batches: true, suites: true};
 let looked = false; // whether figures have been shown
+let longer = null; // the time shown where nothing was scored lately, and no other was chosen
 let kafkaAway = "", awaySince = 0, lostAt = 0, backFrom = 0, wasReset = false, retryAt = 0, news = "", newsUntil = 0, figuresAt = 0;
 let progress = "", reading = false, synced = false; // `synced`: the stream has delivered everything from before; `reading`: the service itself is not there yet; `progress`: how far
 let behind = []; // of the latest new results: when they arrived, and how long after their scoring
@@ -95,7 +97,11 @@ function announce(text) {
 
 const RESETS = {expired: "Kafka no longer has all events in between", future: "the topic was created again", unknown: "the topic has other partitions now"};
 
-follow({
+/** The top bar's choice as parameters of a request. */
+const filterQuery = () => Object.entries(state.filter).flatMap(([name, values]) => [values].flat().map((value) => `&${name}=${encodeURIComponent(value)}`)).join("");
+
+const hooks = {
+  filter: filterQuery,
   event(type, data) {
     if (type === "touchstone.result") {
       takeResult(data);
@@ -137,22 +143,22 @@ follow({
     retryAt = untilMs;
     drawState();
   },
-});
+};
+follow(hooks);
 
 const isEmpty = (summary) => !summary.suites.some((suite) => suite.total || suite.dead_letters);
 
 /** The summary of the chosen period. If that is empty when the page opens, the shortest period that has a result. */
 async function askSummary(minutes) {
-  const asked = await askJson(`/v1/summary?minutes=${minutes}`);
+  const asked = await askJson(`/v1/summary?minutes=${minutes}${filterQuery()}`);
   if (asked.connection.state !== "live") return asked; // what is still being read may hold results
-  if (looked || !isEmpty(asked) || !asked.window.events) return asked;
-  for (const option of $("minutes").options) {
-    const longer = Number(option.value);
-    const summary = longer > minutes ? await askJson(`/v1/summary?minutes=${longer}`) : asked;
+  if (looked || new URLSearchParams(location.search).has("minutes") || !isEmpty(asked) || !asked.window.events) return asked;
+  for (const period of PERIODS_MIN.filter((one) => one > minutes)) {
+    const summary = await askJson(`/v1/summary?minutes=${period}${filterQuery()}`);
     if (looked || state.minutes !== minutes) return asked;
     if (!isEmpty(summary)) {
-      $("minutes").value = option.value;
-      state.minutes = longer;
+      state.minutes = longer = period;
+      topbar.draw();
       return summary;
     }
   }
@@ -165,11 +171,14 @@ async function refresh() {
     const found = await askJson("/v1/suites");
     state.suites = new Map((found?.suites ?? []).map((suite) => [suite.name, suite]));
     due.suites = false;
+    topbar.draw();
     showFeed();
   }
   due.figures = false;
   try {
+    const asked = filterQuery();
     const summary = await askSummary(state.minutes);
+    if (asked !== filterQuery()) return void (due.figures = true); // of a filter that is gone
     looked = true;
     state.skewMs = new Date(summary.now) - Date.now();
     state.summary = summary;
@@ -186,7 +195,7 @@ async function refresh() {
   }
   if (due.batches) {
     due.batches = false;
-    showBatches((await askJson(`/v1/batches?limit=${BATCHES_SHOWN}`))?.batches ?? []);
+    showBatches((await askJson(`/v1/batches?limit=${BATCHES_SHOWN}${filterQuery()}`))?.batches ?? []);
   }
 }
 
@@ -206,14 +215,27 @@ async function keepFresh() {
   }
 }
 
-$("minutes").addEventListener("change", () => {
-  state.minutes = Number($("minutes").value);
-  refresh().catch(() => { due.figures = true; });
-});
+/** The overview with the filter of its address. Another filter is another list, which begins anew. */
+function showOverview(params, query) {
+  const filter = Object.fromEntries(["suite", "concern"].map((name) => [name, query.getAll(name)]).filter(([, values]) => values.length));
+  const minutes = Math.min(1440, Number.parseInt(query.get("minutes") ?? "", 10)) || longer || PERIODS_MIN[0];
+  const other = JSON.stringify(filter) !== JSON.stringify(state.filter);
+  if (other || minutes !== state.minutes) Object.assign(due, {figures: true, batches: true});
+  Object.assign(state, {filter, minutes});
+  topbar.draw();
+  if (other) {
+    Object.assign(state, {feed: [], waiting: [], rows: 0});
+    showFeed();
+    hooks.restart?.();
+  }
+  if (due.figures) refresh().catch(() => { due.figures = true; });
+  return showHash();
+}
+
 setInterval(drawFeed, DRAW_MS);
 setInterval(drawState, 1000);
 document.addEventListener("visibilitychange", () => { due.figures = true; });
-routes.push({name: "overview", match: /^\/$/, title: () => "Overview", show: () => showHash(), hide: () => { if (panel.open) panel.close(); }, keys: OVERVIEW_KEYS});
+routes.push({name: "overview", match: /^\/$/, title: () => "Overview", show: showOverview, hide: () => { if (panel.open) panel.close(); }, keys: OVERVIEW_KEYS});
 showAddress();
 drawState();
 keepFresh();

@@ -5,8 +5,8 @@ const BATCHES_BESIDE = 20;
 const panel = $("panel");
 let shownHash = "";
 
+/** Show a result of the live list beside it, from the service's memory: also without a store, and before the result is in it. */
 const openResult = (id) => openHash(`#result=${encodeURIComponent(id)}`);
-const openBatch = (id) => openHash(`#batch=${encodeURIComponent(id)}`);
 
 function openHash(hash) {
   if (location.hash !== hash) history.pushState(null, "", hash);
@@ -163,6 +163,7 @@ function batchParts(found, batches) {
     rate && h("p.rest", {}, spanWords(rate)),
     shareBar(counts),
     h("p", {}, words(counts)),
+    found.suite && h("p", {}, h("a.button", {href: casesPath({suite: found.suite, concern: found.concern_id, batch: found.batch_id})}, "The cases")),
     courseParts(found, batches),
     part("Means", valueTable(means, suite)),
     plain ? part("The full report", copyable(asked, "Copy the command")) : null,

@@ -75,7 +75,7 @@ function nameAddress() {
   const alert = document.body.dataset.state === undefined || ["live", "paused", "connecting", "catching"].includes(document.body.dataset.state) ? "" : "⚠ ";
   document.title = `${alert}${title} · Touchstone`;
   for (const link of document.querySelectorAll("#nav a")) {
-    const path = link.getAttribute("href");
+    const path = link.pathname;
     if (path === "/" ? location.pathname === "/" : location.pathname === path || location.pathname.startsWith(`${path}/`)) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }
@@ -91,9 +91,10 @@ const NOWHERE = {
   show: (params, query, root) => root.replaceChildren(emptyState("There is no such page.", "", h("p", {}, h("a", {href: "/"}, "To the overview")))),
 };
 
-/** The address of the cases that a filter selects: casesPath({suite: "safe_v0", label: "Fail"}). Empty values are left out. */
+/** The address of the cases that a filter selects: casesPath({suite: "safe_v0", label: ["Fail", "Review"]}). Empty values are left out. */
 function casesPath(filter = {}, base = "/cases") {
-  const query = new URLSearchParams(Object.entries(filter).filter(([, value]) => value !== null && value !== undefined && value !== ""));
+  const entries = Object.entries(filter).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const query = new URLSearchParams(entries.filter(([, value]) => value !== null && value !== undefined && value !== ""));
   return query.size ? `${base}?${query}` : base;
 }
 

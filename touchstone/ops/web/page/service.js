@@ -110,15 +110,25 @@ async function* blocks(body, alive) {
 
 /**
  * Follow the service for as long as the page is open. With the id of the last event it continues exactly where it was.
- * `hooks`: event(type, data), note(comment), gap(dropped), reset(reason), state(name, untilMs).
+ * `hooks`: event(type, data), note(comment), gap(dropped), reset(reason), state(name, untilMs), filter(): parameters of the stream.
+ * It sets `hooks.restart`, which begins again with the filter of then.
  *
  * The stream is read by fetch and not by an EventSource: that needs the name of each event type beforehand (a suite has its own report type),
  * cannot send a header, and hides the heartbeats that distinguish a dead connection from a quiet one.
  */
 async function follow(hooks) {
-  let last = "", retryMs = 2_000, failures = 0;
+  let last = "", retryMs = 2_000, failures = 0, anew = false;
+  let ending = new AbortController(), wake = () => {};
+  // Another filter: the events from before are not those that are wanted now.
+  hooks.restart = () => {
+    anew = true;
+    last = "";
+    ending.abort();
+    wake();
+  };
   for (;;) {
-    const ending = new AbortController();
+    anew = false;
+    ending = new AbortController();
     let timer = 0, closing = false, waitMs = 0;
     const alive = () => {
       clearTimeout(timer);
@@ -126,7 +136,7 @@ async function follow(hooks) {
     };
     try {
       alive();
-      const answer = await ask("/v1/events?snapshot=200", last ? {"Last-Event-ID": last} : {}, ending.signal);
+      const answer = await ask(`/v1/events?snapshot=200${hooks.filter()}`, last ? {"Last-Event-ID": last} : {}, ending.signal);
       if (!answer.ok || answer.body === null) {
         waitMs = 1000 * Number(answer.headers.get("retry-after") ?? 0);
         throw new Error(`status ${answer.status}`);
@@ -151,10 +161,11 @@ async function follow(hooks) {
     } catch { /* reported below */ }
     clearTimeout(timer);
     ending.abort();
+    if (anew) continue;
     const pauseMs = Math.max(waitMs, Math.min(RETRY_MS_MAX, retryMs * 2 ** Math.min(failures, 6)) * (0.75 + Math.random() / 2));
     failures += 1;
     hooks.state(closing ? "closing" : "reconnecting", Date.now() + pauseMs);
-    await pauseOrWake(pauseMs);
+    await Promise.race([pauseOrWake(pauseMs), new Promise((resolve) => { wake = resolve; })]);
     hooks.state(closing ? "closing" : "reconnecting", 0);
   }
 }
