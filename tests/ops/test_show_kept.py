@@ -3,6 +3,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+import typer
 
 from tests.ops.commands import Commands
 from tests.ops.store.histories import add
@@ -14,6 +15,7 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api.sources import Opened
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.scorers.base import ConfigError
 from touchstone.scorers.safe import SUITE
 from touchstone.scorers.safe.settings import SafeSettings
 from touchstone.scorers.scoring import Scoring
@@ -98,3 +100,18 @@ def test_show_makes_no_archive_and_says_that_there_is_none(
     assert ran.code == 0
     assert "touchstone-archive: there is no archive; " in ran.one_line
     assert not list((tmp_path / "here").iterdir())
+
+
+@pytest.mark.parametrize("raised", [ConfigError("the record was deleted (retention)"), typer.Exit(3)], ids=["gone", "no broker"])
+def test_where_the_record_is_gone_too_the_result_is_read_and_why_is_said(
+    run: Commands, monkeypatch: pytest.MonkeyPatch, stored: tuple[str, ScoreResult], raised: Exception
+) -> None:
+    def gone(*_: object) -> None:
+        raise raised
+
+    keep(monkeypatch, stored[0], None)
+    monkeypatch.setattr("touchstone.ops.cli.common.from_topic.case_at", gone)
+    ran = run("show", "event-1", "--store", stored[0], "--bootstrap", "127.0.0.1:1")
+    assert ran.code == 0
+    assert "○ signal 1  [missing; cr_missing]" in ran.out
+    assert "the event is not in the archive" in ran.one_line

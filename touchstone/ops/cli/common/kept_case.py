@@ -56,11 +56,13 @@ def _event(
     from touchstone.ops.store.archive.objects import Missing, NoArchive
 
     try:
-        return archived_case(opened.open_archive(), event_id, result, kind, suites)
+        case, why = archived_case(opened.open_archive(), event_id, result, kind, suites)
     except NoArchive as error:
-        return _from_topic(result, suites, bootstrap, str(error))
+        case, why = None, str(error)
     except Missing:
-        return _from_topic(result, suites, bootstrap, "the event is not in the archive")
+        case, why = None, "the event is not in the archive"
+    # An object that cannot be opened (no key, too large) may still be on its topic.
+    return (case, "") if case is not None else _from_topic(result, suites, bootstrap, why)
 
 
 def archived_case(archive: "Archive", event_id: str, result: "ScoreResult", kind: str, suites: "Mapping[str, Suite]") -> "tuple[Case | None, str]":
@@ -82,7 +84,9 @@ def archived_case(archive: "Archive", event_id: str, result: "ScoreResult", kind
 
 
 def _from_topic(result: "ScoreResult", suites: "Mapping[str, Suite]", bootstrap: str | None, why: str) -> "tuple[Case | None, str]":
-    """The case from the event's place on its topic. `why`: it is not in the archive."""
+    """The case from the event's place on its topic; None if that cannot be read either, and why. `why`: the archive does not give it."""
+    import typer
+
     from touchstone.ops.batch.cases import BatchCase
     from touchstone.ops.cli.common.from_topic import case_at
     from touchstone.schemas.result import SourceRef
@@ -93,5 +97,10 @@ def _from_topic(result: "ScoreResult", suites: "Mapping[str, Suite]", bootstrap:
     if bootstrap is None and not os.environ.get("KAFKA_BOOTSTRAP_SERVERS"):
         return None, f"{why}; name the brokers with --bootstrap to read it from its topic"
     place = f"{source.topic}[{source.partition}]@{source.offset}" + (f"#{source.topic_id}" if source.topic_id else "")
-    read = case_at(place, suite, bootstrap)
-    return (read.case, "") if isinstance(read, BatchCase) else (None, f"its record {read.what}")
+    try:
+        read = case_at(place, suite, bootstrap)
+    except ConfigError as error:
+        return None, f"{why}; {error}"
+    except typer.Exit:  # the line that says why is printed already; what the result says is shown all the same
+        return None, f"{why}, and its topic could not be read"
+    return (read.case, "") if isinstance(read, BatchCase) else (None, f"{why}; its record {read.what}")
