@@ -7,6 +7,7 @@ from tests.browser.conftest import Open
 from tests.ops.reports.test_html_reading import page_of, reading
 from tests.ops.reports.toy import SUITE, laid_out, result
 from tests.ops.test_show import EVERY_SECTION
+from touchstone.schemas.reading import CaseReading, ChecksSection, CodeSection, Item, Mark
 from touchstone.scorers.reporting.report import suite_view
 from touchstone.scorers.reporting.view import Table
 
@@ -59,5 +60,26 @@ async def test_a_failed_case_is_read_in_the_report_and_every_text_has_contrast(l
     assert await tab.page.evaluate(FAINT) == []
     assert await tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     await tab.page.click("#reading-1 mark a")
-    assert await tab.page.evaluate("document.querySelector('.checks li:target').textContent") == "✗ fact 1 5 mg daily"
+    assert await tab.page.evaluate("document.querySelector('.checks li:target').textContent") == "✗ fact 1 5 mg daily → Text"
+    await tab.page.click(".checks li:target .away a")
+    assert await tab.page.evaluate("document.querySelector('mark:target').textContent") == "✗5 mg"
     assert tab.faults == []
+
+
+async def test_a_finding_leads_into_its_folded_document_without_scripts(look: Open, tmp_path: Path) -> None:
+    text = "\n".join(f"line {number}" for number in range(1, 101))
+    start = text.index("line 90")
+    mark = Mark(state="bad", start=start, end=start + 7, finding=0, code="x.y", to=("finding-0",))
+    document = CodeSection(id="d", title="FHIR", format="json", text=text, folded=True, marks=(mark,))
+    findings = ChecksSection(id="f", title="Findings", items=(Item(id="finding-0", state="bad", label="a.b", finding=0),))
+    page = tmp_path / "report.html"
+    page.write_text(page_of(CaseReading(suite="toy", name="a", label="Fail", sections=(findings, document))), encoding="utf-8")
+    tab = await look(page.as_uri(), 1440, 900, java_script_enabled=False)
+    await tab.page.click("#reading-0 > summary")
+    link = tab.page.get_by_role("link", name="FHIR, line 90")
+    await link.click()
+    row = tab.page.locator("tr:target")
+    await row.wait_for(state="visible")
+    assert await row.inner_text() == "90\tline 90\n✗ x.y"
+    await row.get_by_role("link", name="wrong; x.y; to a.b").click()
+    assert await tab.page.locator(".checks li:target").is_visible()
