@@ -144,6 +144,27 @@ def test_a_whole_run(run: Callable[..., Ran], model: Callable[..., JudgeServer],
     assert [step["sent"] for step in told["cases"][3]["steps"]][1] == "Please use flat structure"
 
 
+def test_a_failed_case_of_the_report_is_read_with_its_answer_and_why(
+    run: Callable[..., Ran], model: Callable[..., JudgeServer], here: Path, capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(model(), "--full", "--system", ANSWER, "--seed", "7")
+    (path,) = (here / "reports" / "selftest").glob("*.json")
+    commands = Commands(capfdbinary, monkeypatch)
+    ran = commands("show", path)
+    failed = next(case for case in report(here)["cases"] if not case["pass"])
+    assert ran.code == 0
+    assert ran.out.startswith(f"FAIL {failed['id']} selftest\n✗ 1 wrong: answer 1\n")
+    assert "below 0.74" in ran.out
+    assert failed["steps"][0]["judge"]["reasoning"] in ran.out
+    assert all(line in ran.out for line in failed["output"].splitlines())
+    assert "1 of 5 cases shown, the worst first; --case NAME chooses" in ran.one_line
+    assert commands("show", path, "--case", "clear_summary").out.startswith("PASS clear_summary selftest\n")
+    assert "holds no case 'nobody'" in commands("show", path, "--case", "nobody").one_line
+    withheld = commands("show", path, "--withhold").out
+    assert not any(line in withheld for line in failed["output"].splitlines())
+    assert "✗ answer 1" in withheld
+
+
 def test_the_summary_for_people_is_the_specification_s(run: Callable[..., Ran], model: Callable[..., JudgeServer], here: Path) -> None:
     run(model(), "--system", ANSWER)
     told = report(here)

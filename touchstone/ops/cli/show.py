@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.suite import Suite
 
 CASES_MAX = 100
+NAMES_CHARS_MAX = 400
 
 
 @app.command()
@@ -38,7 +39,8 @@ def show(
 ) -> None:
     """Show how a case reads: what was expected, found, missing or wrong, and where in its text.
 
-    A file's cases are scored here and the worst one is shown. An id is looked up in the result store, and its event in the archive, else on its topic.
+    A file's cases are scored here and the worst one is shown. Of a self-test's JSON report, the worst case of that run is shown.
+    An id is looked up in the result store, and its event in the archive, else on its topic.
     The texts of the case are printed: they may be patient data.
 
     Exit codes: 0 shown, 3 an error or no such case.
@@ -49,12 +51,16 @@ def show(
     from touchstone.ops.batch.worst import worst_of
     from touchstone.ops.cli.common.scoring import paths_of
     from touchstone.ops.reports.writing import stoppable
+    from touchstone.ops.selftest.shown import report_readings
     from touchstone.ops.settings import load_settings
 
     if target != "-" and not Path(target).exists():
         if case is not None or "/" in target or Path(target).suffix in {*CASE_SUFFIXES, *PACKED_SUFFIXES, ".xml"}:
             fail(f"{target}: no such file or folder; name a file of cases, or the id of an event")
         _show_kept(target, suite, store, bootstrap, everything=everything, withhold=withhold)
+        return
+    if suite is None and (reported := report_readings(Path(target))) is not None:
+        _show_reported(target, reported, case, cases, everything=everything, withhold=withhold)
         return
     with one_line_errors(), stoppable():
         sources = list(find_sources(paths_of([target]), any_file=True, hint="name the file"))
@@ -119,6 +125,19 @@ def _print(suite: "Suite", found: "WorstCases", *, everything: bool, withhold: b
         typer.echo(
             one_line(f"{counted(len(found.cases), 'case')} of {found.total} shown by {suite.name}, the worst first{others}; --case NAME chooses"), err=True
         )
+
+
+def _show_reported(target: str, readings: "list[CaseReading]", named: str | None, most: int, *, everything: bool, withhold: bool) -> None:
+    """The worst cases of a report that holds its cases with their verdicts; `named`: those of one name."""
+    chosen = [one for one in readings if named is None or named in {one.name, one.name.partition(" (")[0]}]
+    if not chosen:
+        fail(f"{target}: holds no case {f'{named!r} ' if named is not None else ''}of this self-test; its report lists them")
+    for number, one in enumerate(chosen[:most]):
+        _print_reading(one, number, everything=everything, withhold=withhold)
+    if rest := len(chosen) - min(most, len(chosen)):
+        names = ", ".join(one.name for one in chosen[most:] if one.label != "Pass")
+        others = f"; others that did not pass: {names[:NAMES_CHARS_MAX]}" if names else ""
+        typer.echo(one_line(f"{len(chosen) - rest} of {len(chosen)} cases shown, the worst first{others}; --case NAME chooses"), err=True)
 
 
 def _print_reading(reading: "CaseReading", number: int, *, everything: bool, withhold: bool) -> None:
