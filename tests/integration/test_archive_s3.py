@@ -9,23 +9,32 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
 from obstore.store import S3Store
+from pydantic import SecretStr
 
+import tests.ops.web.served
+from tests.ops.web.history import CANARY, history
+from tests.ops.web.served import served, toy_suite
 from tests.s3_servers import KINDS, lead_to, new_bucket, running
 from touchstone.ops.lab.chaos.object_stores import S3Server
 from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
 from touchstone.ops.store.archive.objects import ArchiveAway, Objects
+from touchstone.ops.web.api.api import open_sources
+from touchstone.schemas.settings.house import ArchiveSettings, Settings, StoreSettings
+from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import ConfigError
 
 WRITERS = 50
 #: Large enough that a server which refuses it answers before it has read it.
 LARGE = 20_000_000
-KILLS = 5
+KILLS = 3
 #: Writes large objects until it is killed: each is full of one letter. Arguments: URL, and what the names begin with.
 WRITER = """
 import itertools, sys
@@ -135,6 +144,20 @@ def test_a_server_that_is_killed_and_comes_back_has_what_it_acknowledged(tmp_pat
         assert {entry.path: entry.size for entry in objects.list()} == dict.fromkeys(acknowledged, 2_000_000)
 
 
+async def test_the_api_reads_a_case_from_a_bucket_and_creates_a_trace_in_it_once(bucket: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tests.ops.web.served, "toy_suite", lambda name: replace(toy_suite(name), cases={"trace": ProductionTrace}))
+    with history(tmp_path, bucket):
+        settings = Settings(store=StoreSettings(url=SecretStr(f"sqlite:///{tmp_path / 'store.db'}")), archive=ArchiveSettings(url=bucket))
+        async with served(sources=open_sources(settings)) as web:
+            reading = (await web.get("/api/cases/t-0/reading")).json()
+            assert reading["text"] == "shown"
+            assert CANARY in (await web.get("/api/cases/e-0/document")).text
+            sent = {"traceId": "trace/9", "timestamp": "2026-02-04T14:30:00Z", "source": "production", "prompt": "p", "outputs": {}}
+            answers = [await web.client.post("/api/traces", json=document) for document in (sent, sent, sent | {"prompt": "another"})]
+            assert [answer.status_code for answer in answers] == [201, 200, 409]
+            assert (await web.get("/api/traces/trace%2F9")).json()["prompt"] == "p"
+
+
 class Forgetful(BaseHTTPRequestHandler):
     """S3 as far as it takes everything, whatever the conditions."""
 
@@ -161,16 +184,41 @@ class Forgetful(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def test_a_server_that_ignores_conditions_is_refused_at_the_start() -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Forgetful)
+class Hasty(Forgetful):
+    """S3 that hangs up before it has read what it refuses, so that the refusal is lost."""
+
+    def do_PUT(self) -> None:
+        self.close_connection = True
+
+    def do_GET(self) -> None:
+        self._answer(b"first")
+
+    def do_HEAD(self) -> None:
+        self._answer(length=len(b"first"))
+
+
+@contextmanager
+def answering(handler: type[BaseHTTPRequestHandler]) -> Iterator[Objects]:
+    """The objects of a server that misbehaves."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
-    store = S3Store("b", endpoint=f"http://127.0.0.1:{server.server_port}", allow_http=True, access_key_id="x", secret_access_key="x", region="us-east-1")
+    options = {"allow_http": True, "access_key_id": "x", "secret_access_key": "x", "region": "us-east-1", "retry_config": {"max_retries": 0}}
     try:
-        with pytest.raises(ConfigError, match="replaces an object that is there already"):
-            Objects(store).check_writable()
+        yield Objects(S3Store("b", endpoint=f"http://127.0.0.1:{server.server_port}", **options))  # type: ignore[arg-type]
     finally:
         server.shutdown()
         server.server_close()
+
+
+def test_a_server_that_ignores_conditions_is_refused_at_the_start() -> None:
+    with answering(Forgetful) as objects, pytest.raises(ConfigError, match="replaces an object that is there already"):
+        objects.check_writable()
+
+
+def test_a_refusal_that_is_lost_is_found_out() -> None:
+    with answering(Hasty) as objects:
+        assert objects.put("cases/large.json", b"first") == "same"
+        assert objects.put("cases/large.json", b"second") == "other"
 
 
 def test_one_that_keeps_them_is_taken_and_holds_nothing_of_the_question(bucket: str) -> None:

@@ -19,11 +19,11 @@ CANARY = "Zanzibar Canary"
 
 
 @contextmanager
-def history(folder: Path) -> Iterator[Opened]:
+def history(folder: Path, archive_url: str = "memory://") -> Iterator[Opened]:
     """Five results of four events; the events e-0 and t-0 are kept, with a patient's name in them."""
     store = ResultStore.open(f"sqlite:///{folder / 'store.db'}", create=True)
     index = CaseIndex(store.engine)
-    archive = Archive(Objects.open("memory://"), index, ArchiveSettings())
+    archive = Archive(Objects.open(archive_url), index, ArchiveSettings())
     add(
         store,
         scored("e-0", 0, suite="one", label="Fail", codes=("too_long", "missing_signal"), case="case-0"),
