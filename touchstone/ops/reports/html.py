@@ -77,7 +77,8 @@ def _banner(view: View, options: LayoutOptions, found: Survey, *, has_readings: 
     yield f'<p class="counts">{shown(rate[:1].upper() + rate[1:])}</p>\n' if (rate := rate_of(view)) else ""
     yield '<ul class="origin">\n'
     suite = f"suite {view.suite} {view.suite_version}"
-    for fact in (suite, f"configuration {view.config_digest}", f"generated {view.generated_at}", *view.facts):
+    scored = (suite, f"configuration {view.config_digest}") if view.suite else ()
+    for fact in (*scored, f"generated {view.generated_at}", *view.facts):
         yield f"<li>{shown(fact)}</li>\n"
     yield "</ul>\n"
     sections = (

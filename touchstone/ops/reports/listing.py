@@ -118,4 +118,5 @@ def span_of(figure: Figure) -> str:
 
 def origin(view: View) -> str:
     """Suite, version, configuration and time of the report, in one line."""
-    return f"suite {view.suite} {view.suite_version}, configuration {view.config_digest}, generated {view.generated_at}"
+    suite = f"suite {view.suite} {view.suite_version}, configuration {view.config_digest}, " if view.suite else ""
+    return f"{suite}generated {view.generated_at}"

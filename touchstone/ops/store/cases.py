@@ -154,6 +154,24 @@ class CaseIndex:
         with reading(self.engine) as connection:
             return annotations_of(connection, event_id)
 
+    def all_annotations(self, most: int) -> list[Annotation]:
+        """The annotations of all events, in the order in which they were written; the first `most` of them."""
+        query = select(annotations).order_by(annotations.c.at, annotations.c.event_id, annotations.c.revision).limit(most)
+        with reading(self.engine) as connection:
+            return [_annotation(row) for row in connection.execute(query)]
+
+    def annotate_many(self, entries: Iterable[tuple[str, str, str, int, datetime, Mapping[str, Any]]]) -> None:
+        """Add annotations of several events, or none of them: event, trace, reviewer, review pass, time, body. Raises `Conflict`."""
+        by_event: dict[str, list[tuple[str, str, int, datetime, Mapping[str, Any]]]] = {}
+        for event_id, *rest in entries:
+            by_event.setdefault(event_id, []).append(tuple(rest))  # type: ignore[arg-type]
+        with writing(self.engine) as connection:
+            for event_id, several in by_event.items():
+                newest = select(func.coalesce(func.max(annotations.c.revision), 0)).where(annotations.c.event_id == event_id)
+                revision: int = connection.execute(newest).scalar_one()
+                made = [Annotation(event_id, revision + place, str(uuid.uuid4()), *one) for place, one in enumerate(several, 1)]
+                connection.execute(annotations.insert(), [_columns_of_annotation(one) for one in made])
+
     def views(self) -> dict[str, str]:
         """The saved filters: name → query part of the address, in order of their names."""
         with reading(self.engine) as connection:
@@ -177,9 +195,12 @@ class CaseIndex:
 def annotations_of(connection: Connection, event_id: str) -> tuple[Annotation, ...]:
     """The annotations of an event, in order."""
     query = select(annotations).where(annotations.c.event_id == event_id).order_by(annotations.c.revision)
+    return tuple(_annotation(row) for row in connection.execute(query))
+
+
+def _annotation(row: Any) -> Annotation:
     names = ("event_id", "revision", "id", "trace_id", "reviewer", "review_pass")
-    rows = connection.execute(query)
-    return tuple(Annotation(**{name: getattr(row, name) for name in names}, at=from_micros(row.at), body=orjson.loads(row.body)) for row in rows)
+    return Annotation(**{name: getattr(row, name) for name in names}, at=from_micros(row.at), body=orjson.loads(row.body))
 
 
 def feedback_row(row: Any) -> Feedback:

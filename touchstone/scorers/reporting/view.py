@@ -152,9 +152,9 @@ class CaseView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A report, ready to be laid out. `facts`: short lines of origin (suite, configuration, models). `noun`: the word for a case.
+    """A report, ready to be laid out. `suite`: empty for a report that is not of one. `facts`: short lines of origin (suite, configuration, models).
 
-    `rate`: cases that pass, and cases that count; by default the Pass labels among the scored cases.
+    `noun`: the word for a case. `rate`: cases that pass, and cases that count; by default the Pass labels among the scored cases.
     """
 
     title: str

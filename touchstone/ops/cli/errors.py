@@ -1,0 +1,169 @@
+"""`touchstone errors`: notes of reviewers → kinds of failure, counted."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from touchstone.ops.cli import app
+from touchstone.ops.cli.common.options import Format
+from touchstone.ops.cli.common.shared import ConfigOption, one_line_errors, settings_from
+from touchstone.ops.cli.common.stored import StoreOption, store_errors
+
+if TYPE_CHECKING:
+    from touchstone.ops.reviews.annotations import Annotations
+    from touchstone.ops.reviews.coding import Categories
+
+errors = typer.Typer(help="Error analysis: group the notes of reviewers into kinds of failure, and count them.", no_args_is_help=True)
+app.add_typer(errors, name="errors")
+
+FileArgument = Annotated[
+    Path | None, typer.Argument(metavar="[ANNOTATIONS]", help="A file such as eval-results/annotations.json. Default: the store.", show_default=False)
+]
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.", show_default=False)]
+CategoriesOption = Annotated[Path | None, typer.Option("--categories", help="A file of categories: says what each is a failure of.", show_default=False)]
+
+
+@contextmanager
+def _opened(file: Path | None, store: str | None, config: Path | None) -> "Iterator[Annotations]":
+    """The annotations of a file, or of the store; errors as one line and exit 3."""
+    from touchstone.ops.reviews.annotations import FileAnnotations, StoreAnnotations
+    from touchstone.ops.store.results import ResultStore
+
+    settings = settings_from(config, store__url=store)
+    with one_line_errors(), store_errors():
+        if file is not None:
+            yield FileAnnotations(file)
+            return
+        results = ResultStore.open(settings.store.url.get_secret_value())
+        try:
+            yield StoreAnnotations(results)
+        finally:
+            results.close()
+
+
+@errors.command()
+def export(file: FileArgument = None, output: OutputOption = None, store: StoreOption = None, config: ConfigOption = None) -> None:
+    """Write the failures with their notes, by category, as a file to edit. Notes may be patient data.
+
+    Example: touchstone errors export --output categories.json
+    """
+    from touchstone.ops.reviews.coding import exported
+
+    with _opened(file, store, config) as annotations:
+        _write(exported(annotations.read()), output)
+
+
+@errors.command()
+def propose(
+    file: FileArgument = None,
+    output: OutputOption = None,
+    similarity: Annotated[float, typer.Option(min=0.0, max=1.0, help="How alike two groups of notes must be to become one (cosine).")] = 0.45,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Group the notes that have no category yet, by their meaning. Nothing is coded: edit the file, then give it to `errors code`.
+
+    Example: touchstone errors propose --output categories.json
+    """
+    from touchstone.ops.reviews.annotations import current
+    from touchstone.ops.reviews.coding import Categories, exported
+    from touchstone.ops.reviews.proposing import propose as grouped
+    from touchstone.schemas.settings.engines import EngineSettings
+
+    with _opened(file, store, config) as annotations:
+        records = annotations.read()
+        uncoded = [one for one in current(records) if one.verdict == "fail" and one.failure_mode is None]
+        made, there = grouped(uncoded, EngineSettings(), similarity), exported(records)
+        names = {one.name for one in there.categories}
+        new = [one if one.name not in names else one.model_copy(update={"name": f"{one.name[:55]}_proposed"}) for one in made.categories]
+        _write(Categories(categories=(*there.categories, *new), uncoded=made.uncoded), output)
+
+
+@errors.command()
+def code(
+    coding: Annotated[
+        Path | None, typer.Argument(metavar="[CATEGORIES]", help="A file of categories, as propose and export write it.", show_default=False)
+    ] = None,
+    annotated: Annotated[Path | None, typer.Option("--annotations", help="A file of annotations. Default: the store.", show_default=False)] = None,
+    rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW: rename a category; two with one new name are merged.", show_default=False)] = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Write failure modes into annotations, as a new review pass. Earlier codings stay.
+
+    To split a category, export, sort its annotations into two, and give the file back.
+
+    Example: touchstone errors code categories.json
+    """
+    from touchstone.ops.reviews.coding import coded, read_categories, renamed
+
+    with _opened(annotated, store, config) as annotations:
+        if (coding is None) == (not rename):
+            raise _config_error("give either a file of categories, or --rename OLD=NEW")
+        records, now = annotations.read(), datetime.now(UTC)
+        added = coded(records, read_categories(coding), now) if coding is not None else renamed(records, _names(rename or []), now)
+        annotations.append(added)
+    passes = f", review pass {added[0].review_pass}" if added else ""
+    typer.echo(f"{len(added)} annotations coded in {annotations.place}{passes}.")
+
+
+@errors.command()
+def report(
+    file: FileArgument = None,
+    format: Annotated[Format, typer.Option("--format", "-f", help="console, markdown, html or json.")] = Format.console,
+    output: OutputOption = None,
+    categories: CategoriesOption = None,
+    store: StoreOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Report how frequent each kind of failure is, and whether reviewing more would find new ones.
+
+    Example: touchstone errors report --format markdown --output docs/ERROR_ANALYSIS.md
+    """
+    from touchstone.ops.cli.common.terminal import has_colour, width_of
+    from touchstone.ops.reports.writing import stoppable, write_report
+    from touchstone.ops.reviews.coding import Categories, read_categories
+    from touchstone.ops.reviews.error_report import error_pieces, error_view
+    from touchstone.scorers.reporting import LayoutOptions, Verdict
+
+    if format is Format.junit:
+        raise typer.BadParameter("an error analysis has no JUnit form", param_hint="--format")
+    with _opened(file, store, config) as annotations, stoppable():
+        known = read_categories(categories) if categories is not None else Categories()
+        view = error_view(annotations.read(), known, datetime.now(UTC), annotations.place)
+        options = LayoutOptions(Verdict("REPORT", view.counts, 0), colour=has_colour(output), width=width_of(output))
+        write_report(error_pieces(view, format.value, options), output)
+
+
+def _names(pairs: list[str]) -> dict[str, str]:
+    import re
+
+    names = dict(pair.partition("=")[::2] for pair in pairs)
+    for old, new in names.items():
+        if not old or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", new):
+            raise _config_error(f"--rename {old}={new}: write OLD=NEW, the new name in lower case with underscores")
+    return names
+
+
+def _config_error(message: str) -> Exception:
+    from touchstone.scorers.base import ConfigError
+
+    return ConfigError(message)
+
+
+def _write(categories: "Categories", output: Path | None) -> None:
+    import json
+
+    from touchstone.ops.reports.files import write_whole
+
+    document: dict[str, Any] = categories.model_dump(mode="json")
+    text = json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    if output is None:
+        typer.echo(text, nl=False)
+        return
+    write_whole(output, text)
+    typer.echo(f"wrote {output}: {len(categories.categories)} categories, {len(categories.uncoded)} failures without one", err=True)
