@@ -149,6 +149,27 @@ def test_facets_count_results(filled: ResultStore, by: str, expected: list[tuple
     assert all(sum(facet.labels.values()) == facet.count for facet in facets)
 
 
+@pytest.mark.parametrize(
+    ("by", "wanted", "expected"),
+    [
+        ("label", {"label": ("Fail",)}, {"Fail": 2, "Pass": 1, "unscored": 1}),
+        ("label", {"label": ("Fail",), "batch": ("b1",)}, {"Fail": 1, "Pass": 1}),
+        ("batch", {"label": ("Fail",), "batch": ("b1",)}, {"b1": 1, "": 1}),
+        ("source", {"source": ("other",)}, {"": 2, "other": 1, "production": 1}),
+        ("source", {"kept": "yes"}, {"other": 1, "production": 1}),
+        ("version", {"version": "0.2"}, {"0.1": 4}),
+        ("suite", {"suite": ("clinical",), "scope": frozenset({"safe_v0"})}, {"safe_v0": 3}),
+        # All codes must be there: the others are counted among the results that have the chosen one.
+        ("code", {"code": ("missing_signal",)}, {"hallucination": 1, "missing_signal": 1}),
+    ],
+)
+def test_a_facet_is_counted_without_its_own_filter_so_that_one_can_choose_another_value(
+    filled: ResultStore, by: str, wanted: dict[str, object], expected: dict[str, int]
+) -> None:
+    facets = History(filled.engine).facets(CaseFilter(**wanted), by)  # type: ignore[arg-type]
+    assert {facet.value: facet.count for facet in facets} == expected
+
+
 @pytest.mark.parametrize("identifier", ["t-4", "trace-4", scored("t-4", 3, suite="clinical").result_id])
 def test_a_case_is_found_by_event_trace_and_result(filled: ResultStore, identifier: str) -> None:
     found = History(filled.engine).case(identifier)

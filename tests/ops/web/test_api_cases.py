@@ -66,6 +66,13 @@ async def test_facets_count_results_by_a_property(opened: Opened) -> None:
         ]  # fmt: skip
 
 
+async def test_a_facet_and_its_total_are_counted_without_the_filter_of_the_same_name(opened: Opened) -> None:
+    async with served(sources=opened) as web:
+        every, one = [(await web.get(f"/api/facets?by=label{query}")).json() for query in ("", "&label=Fail")]
+        assert len(every["values"]) > 1
+        assert one == every
+
+
 async def test_a_case_has_all_its_results(opened: Opened) -> None:
     async with served(sources=opened) as web:
         answer = await web.get("/api/cases/e-0")

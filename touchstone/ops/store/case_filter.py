@@ -16,8 +16,10 @@ SEVERITIES: Final = ("critical", "major", "minor", "info")
 SOURCES: Final = ("production", "eval", "other")
 #: Field → the values that it may have.
 _CHOICES: Final = {"label": LABELS, "severity": SEVERITIES, "feedback": ("up", "down", "none"), "kept": ("yes", "no"), "sort": SORTS, "source": SOURCES}
-#: Fields that may be named several times: any of the values fits.
+#: Fields that may be named several times; of most, any of the values fits.
 _SEVERAL: Final = ("suite", "label", "code", "concern", "batch", "model", "kind", "source", "severity", "value")
+#: Those of them of which all must fit.
+_ALL_OF: Final = ("code", "value")
 _MOMENTS: Final = ("since", "until")
 _VALUES_MAX: Final = 50
 _CHARS_MAX: Final = 512
@@ -100,6 +102,13 @@ class CaseFilter:
     def query(self) -> str:
         """The query part of an address, without its question mark."""
         return urlencode(self.parameters())
+
+    def beside(self, by: str) -> Self:
+        """The same filter without that of a property, for counting by it: a reader who chose one value sees how many have each of the others.
+
+        Codes stay: a result must have all that are chosen, so that the counts are of what another one would leave.
+        """
+        return replace(self, **{by: "" if by == "version" else ()}) if by == "version" or (by in _SEVERAL and by not in _ALL_OF) else self
 
     def within(self, scope: frozenset[str] | None) -> Self:
         """The same filter for a reader who may see these suites."""

@@ -29,6 +29,8 @@ _FIELDS: Final = {
     "severity": results.c.severity,
 }
 _SIGNS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+#: Names of their own, because a query may count by a column of the same table.
+_of, _its = codes.alias("of_result"), cases.alias("of_event")
 #: The worst label is the least.
 _RANKS: Final = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
 _PLACE: Final = (results.c.scored_at, results.c.result_id)
@@ -51,7 +53,7 @@ def where(wanted: CaseFilter) -> list[ColumnElement[bool]]:
     if wanted.until:
         found.append(results.c.scored_at < to_micros(wanted.until))
     # A code by code, because a result has all of them: both must be there.
-    found += [exists().where(codes.c.result_id == results.c.result_id, codes.c.code == code) for code in wanted.code]
+    found += [exists().where(_of.c.result_id == results.c.result_id, _of.c.code == code) for code in wanted.code]
     found += [_bound(*read_bound(one)) for one in wanted.value]
     found += _of_archive(wanted)
     if wanted.q:
@@ -91,12 +93,12 @@ def _bound(name: str, sign: str, number: float) -> ColumnElement[bool]:
 
 def _of_archive(wanted: CaseFilter) -> list[ColumnElement[bool]]:
     """Conditions on what the archive and the applications say of an event."""
-    of_event = exists().where(cases.c.event_id == results.c.event_id)
+    of_event = exists().where(_its.c.event_id == results.c.event_id)
     found: list[ColumnElement[bool]] = []
     if wanted.source:
-        found.append(of_event.where(_any_of(cases.c.source, wanted.source)))
+        found.append(of_event.where(_any_of(_its.c.source, wanted.source)))
     if wanted.kept:
-        is_kept = of_event.where(cases.c.state == "kept")
+        is_kept = of_event.where(_its.c.state == "kept")
         found.append(is_kept if wanted.kept == "yes" else ~is_kept)
     if wanted.feedback:
         rated = select(feedback.c.id) if wanted.feedback == "none" else select(feedback.c.id).where(feedback.c.rating == wanted.feedback)

@@ -64,7 +64,10 @@ class History:
         return Page(shown, following, total if count and total <= COUNTED_MAX else None, min(total, COUNTED_MAX))
 
     def facets(self, wanted: CaseFilter = _EVERYTHING, by: str = "label", limit: int = FACET_VALUES_MAX) -> list[FacetValue]:
-        """How many of the results that fit have each value of a field, most frequent first; days in order. Raises `FilterError` for another field."""
+        """How many results have each value of a field, most frequent first; days in order. Of those that fit `wanted.beside(by)`, so that one can choose anew.
+
+        Raises `FilterError` for another field.
+        """
         if by not in FACETS:
             raise FilterError(f"by: must be one of {', '.join(FACETS)}")
         value = _COLUMNS[by]
@@ -75,12 +78,18 @@ class History:
             query = query.join_from(results, cases, cases.c.event_id == results.c.event_id, isouter=True)
         with reading(self.engine) as connection:
             found: dict[str, Counter[str]] = {}
-            for row in connection.execute(query.where(*where(wanted)).group_by(value, results.c.label).execution_options(yield_per=5_000)):
+            for row in connection.execute(query.where(*where(wanted.beside(by))).group_by(value, results.c.label).execution_options(yield_per=5_000)):
                 found.setdefault(_shown(by, row.value), Counter())[row.label] += row.cases
         facets = [FacetValue(key, labels.total(), dict(labels)) for key, labels in found.items()]
         if by == "day":
             return sorted(facets, key=lambda facet: facet.value)[-limit:]
         return sorted(facets, key=lambda facet: (-facet.count, facet.value))[:limit]
+
+    def count(self, wanted: CaseFilter = _EVERYTHING) -> int | None:
+        """How many results fit; None above `COUNTED_MAX`."""
+        with reading(self.engine) as connection:
+            total: int = connection.execute(_counted(where(wanted))).scalar_one()
+        return total if total <= COUNTED_MAX else None
 
     def case(self, identifier: str, scope: frozenset[str] | None = None) -> CaseHistory | None:
         """Everything about an event, by its id, its trace id or the id of one of its results. None if the reader may see nothing of it."""

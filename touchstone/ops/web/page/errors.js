@@ -29,7 +29,8 @@
       return;
     }
     if (signal.aborted) return;
-    const total = (everything?.values ?? []).reduce((sum, one) => sum + one.count, 0);
+    const labels = [filter.label ?? []].flat(); // labels are counted without their own filter
+    const total = (everything?.values ?? []).filter((one) => !labels.length || labels.includes(one.value)).reduce((sum, one) => sum + one.count, 0);
     const values = found?.values ?? [];
     setText(head[0].children[1], `${counted(values.length, "code")} in ${counted(total, "result")}`);
     if (!values.length) {
