@@ -3,12 +3,13 @@
 from functools import cache
 from typing import Any
 
-from sqlalchemy import text
+from sqlalchemy import select, text
 
 from tests.streams.results_topic import BEGAN as AT
 from tests.streams.results_topic import TOPIC, records, result
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import annotations, cases, codes, feedback, history_indexes, results, views
+from touchstone.ops.store.writes import insert_codes
 from touchstone.schemas.result import Failure, Finding, ScoreResult, Severity
 from touchstone.scorers.registry import usable_suites
 from touchstone.scorers.suite import Suite
@@ -55,6 +56,11 @@ def as_version_4(store: ResultStore) -> None:
         for index in history_indexes:
             index.drop(connection, checkfirst=True)
         connection.execute(text(f"ALTER TABLE {results.name} DROP COLUMN overall"))
+        kept = [(row.result_id, row.code) for row in connection.execute(select(codes))]
+        codes.drop(connection)
+        connection.execute(text(f"CREATE TABLE {codes.name} (result_id VARCHAR(512) NOT NULL, code VARCHAR(128) NOT NULL, PRIMARY KEY (result_id, code))"))
+        connection.execute(text(f"CREATE INDEX touchstone_codes_code ON {codes.name} (code)"))
+        insert_codes(connection, kept)
         connection.execute(text("UPDATE touchstone_schema SET version = 4"))
 
 

@@ -216,7 +216,7 @@ def test_a_filter_is_the_same_after_its_address() -> None:
         [("q", "a\0")],
         [("q", "x" * 600)],
         [("kept", "maybe")],
-        [("value", "loss~0.1")],
+        [("value", "loss=0.1")],
         [("value", "loss>=nan")],
     ],
 )

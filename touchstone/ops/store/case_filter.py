@@ -108,7 +108,10 @@ class CaseFilter:
 
         Codes stay: a result must have all that are chosen, so that the counts are of what another one would leave.
         """
-        return replace(self, **{by: "" if by == "version" else ()}) if by == "version" or (by in _SEVERAL and by not in _ALL_OF) else self
+        if by == "version":
+            return replace(self, version="")
+        without: dict[str, Any] = {by: ()} if by in _SEVERAL and by not in _ALL_OF else {}
+        return replace(self, **without)
 
     def within(self, scope: frozenset[str] | None) -> Self:
         """The same filter for a reader who may see these suites."""

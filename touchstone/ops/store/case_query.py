@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import ColumnElement, Float, and_, case, exists, false, func, literal, or_, select, tuple_
+from sqlalchemy import ColumnElement, Float, String, and_, case, exists, false, func, literal, or_, select, tuple_
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import FunctionElement
 
@@ -17,10 +17,33 @@ from touchstone.ops.store.rows import to_micros
 from touchstone.ops.store.schema import cases, codes, feedback, results
 
 _CURSOR_CHARS_MAX: Final = 2_048
+
+
+class Scanned(FunctionElement[str]):
+    """A column that SQLite does not use an index for.
+
+    It knows nothing of the data. For one suite of two it would look up half of the table row by row, and sort it, where a scan in order ends with the page.
+    """
+
+    type = String()
+    name = "scanned"
+    inherit_cache = True
+
+
+@compiles(Scanned, "sqlite")
+def _scanned_in_sqlite(element: Scanned, compiler: Any, **told: Any) -> str:
+    return f"+{compiler.process(next(iter(element.clauses)), **told)}"
+
+
+@compiles(Scanned)
+def _scanned(element: Scanned, compiler: Any, **told: Any) -> str:
+    return str(compiler.process(next(iter(element.clauses)), **told))
+
+
 #: The column of a row that holds its place in an order.
 _KEY: Final = "order_key"
 _FIELDS: Final = {
-    "suite": results.c.suite,
+    "suite": Scanned(results.c.suite),
     "label": results.c.label,
     "concern": results.c.concern_id,
     "batch": results.c.batch_id,
@@ -31,6 +54,8 @@ _FIELDS: Final = {
 _SIGNS: Final = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 #: Names of their own, because a query may count by a column of the same table.
 _of, _its = codes.alias("of_result"), cases.alias("of_event")
+#: A result without findings and failures has no codes: most need not be looked up.
+HAS_CODES: Final = results.c.findings_total + results.c.failures_total > 0
 #: The worst label is the least.
 _RANKS: Final = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
 _PLACE: Final = (results.c.scored_at, results.c.result_id)
@@ -40,7 +65,7 @@ def where(wanted: CaseFilter) -> list[ColumnElement[bool]]:
     """The conditions of a filter on the table of results."""
     found: list[ColumnElement[bool]] = []
     if wanted.scope is not None:
-        found.append(results.c.suite.in_(sorted(wanted.scope)) if wanted.scope else false())
+        found.append(Scanned(results.c.suite).in_(sorted(wanted.scope)) if wanted.scope else false())
     for name, column in _FIELDS.items():
         if values := getattr(wanted, name):
             found.append(_any_of(column, values))
@@ -63,6 +88,24 @@ def where(wanted: CaseFilter) -> list[ColumnElement[bool]]:
 
 def _any_of(column: ColumnElement[Any], values: Sequence[str]) -> ColumnElement[bool]:
     return column == values[0] if len(values) == 1 else column.in_(values)
+
+
+class _Lowered(FunctionElement[str]):
+    """A text with the letters of ASCII in lower case, for `LIKE`; a database's own rules for all other letters cost several times as much."""
+
+    type = String()
+    name = "lowered"
+    inherit_cache = True
+
+
+@compiles(_Lowered, "sqlite")
+def _lowered_in_sqlite(element: _Lowered, compiler: Any, **told: Any) -> str:
+    return str(compiler.process(next(iter(element.clauses)), **told))  # its LIKE takes these letters for equal
+
+
+@compiles(_Lowered, "postgresql")
+def _lowered_in_postgresql(element: _Lowered, compiler: Any, **told: Any) -> str:
+    return f'lower({compiler.process(next(iter(element.clauses)), **told)} COLLATE "C")'
 
 
 class _Value(FunctionElement[float]):
@@ -109,13 +152,10 @@ def _of_archive(wanted: CaseFilter) -> list[ColumnElement[bool]]:
 
 def _holds(text: str) -> ColumnElement[bool]:
     """True if an id or a code holds the text."""
-    of_code = select(codes.c.result_id).where(codes.c.code.icontains(text, autoescape=True))
-    return or_(
-        results.c.event_id.icontains(text, autoescape=True),
-        results.c.case_id.icontains(text, autoescape=True),
-        results.c.result_id == text,
-        results.c.result_id.in_(of_code),
-    )
+    part = "".join(char.lower() if char.isascii() else char for char in text)
+    event, case_, code = (_Lowered(column).contains(part, autoescape=True) for column in (results.c.event_id, results.c.case_id, codes.c.code))
+    of_code = and_(HAS_CODES, results.c.result_id.in_(select(codes.c.result_id).where(code)))
+    return or_(event, case_, Scanned(results.c.result_id) == text, of_code)
 
 
 def matched(text: str, event_id: str, case_id: str, found: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Engine, Select, func, literal, or_, select
 
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
-from touchstone.ops.store.case_query import Order, matched, where
+from touchstone.ops.store.case_query import HAS_CODES, Order, Scanned, matched, where
 from touchstone.ops.store.case_rows import CaseHistory, CaseRow, FacetValue, Feedback, ListedCase, Page, Rating, Run, RunComparison, case_of
 from touchstone.ops.store.cases import annotations_of, feedback_row
 from touchstone.ops.store.engine import reading
@@ -31,13 +31,13 @@ _SHOWN: Final = (
 FACETS: Final = ("code", "label", "suite", "model", "concern", "batch", "source", "day", "kind", "severity", "version")
 _COLUMNS: Final[dict[str, ColumnElement[Any]]] = {
     "label": results.c.label,
-    "suite": results.c.suite,
+    "suite": Scanned(results.c.suite),
     "model": results.c.model,
     "concern": results.c.concern_id,
     "batch": results.c.batch_id,
     "kind": results.c.kind,
     "severity": results.c.severity,
-    "version": results.c.suite_version,
+    "version": Scanned(results.c.suite_version),
     "day": results.c.scored_at // _DAY,
     "code": codes.c.code,
     "source": cases.c.source,
@@ -73,7 +73,7 @@ class History:
         value = _COLUMNS[by]
         query = select(value.label("value"), results.c.label, func.count().label("cases"))
         if by == "code":
-            query = query.join_from(results, codes, codes.c.result_id == results.c.result_id)
+            query = query.join_from(results, codes, codes.c.result_id == Scanned(results.c.result_id)).where(HAS_CODES)
         elif by == "source":
             query = query.join_from(results, cases, cases.c.event_id == results.c.event_id, isouter=True)
         with reading(self.engine) as connection:

@@ -83,9 +83,10 @@ def _list_cases(connection: Connection, version: int) -> None:
 
 
 def _know_overall(connection: Connection) -> None:
-    """Before version 5, no column said how good a result is as a whole."""
-    for index in history_indexes:  # one of them holds the column now
-        index.drop(connection, checkfirst=True)
+    """Before version 5, no column said how good a result is as a whole, and other indexes found results and codes."""
+    for name in {str(index.name) for index in history_indexes}:
+        connection.execute(text(f"DROP INDEX IF EXISTS {name}"))
+    _made_anew(connection, codes, {})
     _add(connection, results, _OVERALL)
     suites = usable_suites()
     next_rows = select(results.c.result_id, results.c.suite, results.c.scores).order_by(results.c.result_id).limit(_ROWS_AT_A_TIME)
@@ -120,7 +121,7 @@ def _add(connection: Connection, table: Table, *columns: str) -> None:
 
 
 def _made_anew(connection: Connection, table: Table, added: Mapping[str, str | int]) -> None:
-    """Move a table's rows into one with further columns. `added`: column → its value in every row."""
+    """Move a table's rows into one of today's form. `added`: further column → its value in every row."""
     for index in table.indexes:
         index.drop(connection)
     former = f"{table.name}_2"

@@ -14,10 +14,10 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, func, literal, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Engine, FromClause, Select, func, select
 
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
-from touchstone.ops.store.case_query import read_key, where, written_key
+from touchstone.ops.store.case_query import HAS_CODES, Scanned, read_key, where, written_key
 from touchstone.ops.store.case_rows import ChangedCase, CodeShift, Run, RunComparison, ValueShift
 from touchstone.ops.store.engine import reading
 from touchstone.ops.store.rows import from_micros
@@ -30,6 +30,8 @@ CODES_MAX: Final = 50
 _WHOLE, _BATCH = 3, 5
 _NAMES: Final = ("suite", "suite_version", "config_digest", "concern_id", "batch_id")
 _CURSOR: Final = "changed"
+#: Name → its numbers before and now, pair by pair: 16 bytes a pair.
+_Values = dict[str, tuple["array[float]", "array[float]"]]
 
 
 def run_name(*parts: str) -> str:
@@ -61,7 +63,7 @@ class _Counted:
 
 def list_runs(engine: Engine, wanted: CaseFilter, limit: int = RUNS_MAX) -> list[Run]:
     """The runs with a result that fits, latest first. Where a suite was run in batches, all of a way's batches together are a run, too."""
-    columns = [results.c[name] for name in _NAMES]
+    columns = [Scanned(results.c.suite).label("suite"), *(results.c[name] for name in _NAMES[1:])]
     query = select(
         *columns, results.c.label, func.count().label("cases"), func.min(results.c.scored_at).label("first"), func.max(results.c.scored_at).label("last")
     )
@@ -111,25 +113,26 @@ def compare_runs(
         runs = [_run_of(connection, side) for side in sides]
         if runs[0] is None or runs[1] is None:
             return None
+        page = _ChangedPage(changed, limit, cursor)
         pairing = _pairing(connection, sides)
-        labels = pairing.labels(connection)
-        rows = pairing.changed(connection, changed, max(1, min(limit, CHANGED_MAX)), cursor)
+        labels, values = pairing.read(connection, page)
+        cases, following = page.taken()
         return RunComparison(
             before=runs[0],
             now=runs[1],
             by=pairing.by,
             pairs=sum(labels.values()),
             labels=labels,
-            values=tuple(_shifts(pairing.scores(connection))),
+            values=tuple(_shifts(values)),
             codes=_codes(connection, sides),
-            cases=rows[0],
-            next=rows[1],
+            cases=cases,
+            next=following,
         )
 
 
 def _of(table: Any, side: Sequence[str]) -> list[ColumnElement[bool]]:
     """The conditions for the results of a run."""
-    return [table.c[name] == part for name, part in zip(_NAMES, side, strict=False)]
+    return [Scanned(table.c[name]) == part for name, part in zip(_NAMES, side, strict=False)]
 
 
 def _run_of(connection: Connection, side: Sequence[str]) -> Run | None:
@@ -148,13 +151,9 @@ class _Pairing:
     by: str
 
     def select(self) -> tuple[Select[Any], FromClause, FromClause]:
-        """A query over the pairs, and the results of both runs as tables.
-
-        A run's own columns are compared as expressions, which no index has: SQLite, which knows nothing of the data, would else look up one whole run for
-        each result of the other, and not the one result by its id.
-        """
+        """A query over the pairs, and the results of both runs as tables. SQLite scans one run, and looks up the other's results by their ids."""
         old, new = results.alias("old"), results.alias("new")
-        conditions = [table.c[name].concat("") == part for table, side in ((old, self.sides[0]), (new, self.sides[1])) for name, part in zip(_NAMES, side)]  # noqa: B905
+        conditions = [*_of(old, self.sides[0]), *_of(new, self.sides[1])]
         named = [old.c.case_id != ""] if self.by == "case_id" else []
         return select().select_from(old.join(new, old.c[self.by] == new.c[self.by])).where(*conditions, *named), old, new
 
@@ -163,32 +162,54 @@ class _Pairing:
         query, old, _ = self.select()
         return connection.execute(query.add_columns(old.c[self.by]).limit(1)).first() is not None
 
-    def labels(self, connection: Connection) -> dict[tuple[str, str], int]:
-        """(label before, label now) → cases."""
+    def read(self, connection: Connection, page: _ChangedPage) -> tuple[Counter[tuple[str, str]], _Values]:
+        """Every pair once: (label before, label now) → cases, and the values. `page` takes the changed ones."""
         query, old, new = self.select()
-        query = query.add_columns(old.c.label.label("before"), new.c.label.label("now"), func.count().label("cases"))
-        return {(row.before, row.now): row.cases for row in connection.execute(query.group_by(old.c.label, new.c.label))}
+        ids = (new.c.case_id, new.c.result_id, new.c.event_id, old.c.event_id, old.c.result_id)
+        rows = connection.execute(query.add_columns(old.c.label, new.c.label, old.c.scores, new.c.scores, *ids).execution_options(yield_per=5_000))
+        labels: Counter[tuple[str, str]] = Counter()
+        values: _Values = {}
+        for before, now, old_scores, new_scores, *named in rows.tuples():
+            labels[before, now] += 1
+            if before != now:
+                page.add(before, now, named)
+            old_values, new_values = orjson.loads(old_scores), orjson.loads(new_scores)
+            for name, value in old_values.items():
+                if name in new_values:
+                    columns = values.get(name) or values.setdefault(name, (array("d"), array("d")))
+                    columns[0].append(value)
+                    columns[1].append(new_values[name])
+        return labels, values
 
-    def scores(self, connection: Connection) -> Iterator[tuple[str, str]]:
-        """The values of each pair, as JSON."""
-        query, old, new = self.select()
-        query = query.add_columns(old.c.scores.label("before"), new.c.scores.label("now"))
-        for row in connection.execute(query.execution_options(yield_per=5_000)):
-            yield row.before, row.now
 
-    def changed(self, connection: Connection, only: tuple[str, str] | None, limit: int, cursor: str | None) -> tuple[tuple[ChangedCase, ...], str | None]:
-        """A page of the cases whose label changed, and the cursor of the next one."""
-        query, before, now = self.select()
-        old, new = before.c, now.c
-        columns = (new.event_id, new.case_id, new.result_id, old.event_id.label("event_before"), old.result_id.label("result_before"))
-        query = query.add_columns(*columns, old.label.label("before"), new.label.label("now")).where(old.label != new.label)
-        if only is not None:
-            query = query.where(old.label == only[0], new.label == only[1])
-        if cursor:
-            query = query.where(tuple_(new.case_id, new.result_id) > tuple_(*map(literal, read_key(cursor, _CURSOR, (str, str)))))
-        rows = connection.execute(query.order_by(new.case_id, new.result_id).limit(limit + 1)).all()
-        cases = tuple(ChangedCase(*row) for row in rows[:limit])
-        return cases, written_key(_CURSOR, [rows[limit - 1].case_id, rows[limit - 1].result_id]) if len(rows) > limit else None
+class _ChangedPage:
+    """A page of the cases whose label changed, in the order of their case ids, from all of them in any order: no more than some pages are kept."""
+
+    def __init__(self, only: tuple[str, str] | None, limit: int, cursor: str | None) -> None:
+        self._only = only
+        self._limit = max(1, min(limit, CHANGED_MAX))
+        self._after = tuple(read_key(cursor, _CURSOR, (str, str))) if cursor else None
+        self._found: list[tuple[tuple[str, str], ChangedCase]] = []
+
+    def add(self, before: str, now: str, named: Sequence[str]) -> None:
+        """A case whose label changed. `named`: case id, result id and event id now, event id and result id before."""
+        case_id, result_id, event_id, event_before, result_before = named
+        key = (case_id, result_id)
+        if (self._only is not None and (before, now) != self._only) or (self._after is not None and key <= self._after):
+            return
+        self._found.append((key, ChangedCase(event_id, case_id, result_id, event_before, result_before, before, now)))
+        if len(self._found) >= 8 * (self._limit + 1):
+            self._shorten()
+
+    def _shorten(self) -> None:
+        self._found.sort(key=lambda one: one[0])
+        del self._found[self._limit + 1 :]
+
+    def taken(self) -> tuple[tuple[ChangedCase, ...], str | None]:
+        """The page, and the cursor of the next one."""
+        self._shorten()
+        shown = self._found[: self._limit]
+        return tuple(case for _, case in shown), written_key(_CURSOR, shown[-1][0]) if len(self._found) > self._limit else None
 
 
 def _pairing(connection: Connection, sides: tuple[Sequence[str], ...]) -> _Pairing:
@@ -201,15 +222,8 @@ def _pairing(connection: Connection, sides: tuple[Sequence[str], ...]) -> _Pairi
     return _Pairing(sides, "case_id") if are_unique else by_event
 
 
-def _shifts(pairs: Iterator[tuple[str, str]]) -> Iterator[ValueShift]:
-    """The values that pairs have on both sides, with the interval of the mean of their differences. Memory: 24 bytes a value and pair."""
-    found: dict[str, tuple[array[float], array[float]]] = {}
-    for before, now in pairs:
-        old, new = orjson.loads(before), orjson.loads(now)
-        for name in old.keys() & new.keys():
-            columns = found.setdefault(name, (array("d"), array("d")))
-            columns[0].append(old[name])
-            columns[1].append(new[name])
+def _shifts(found: _Values) -> Iterator[ValueShift]:
+    """The values that pairs have on both sides, with the interval of the mean of their differences."""
     for name, (old_values, new_values) in sorted(found.items()):
         count = len(old_values)
         differences = array("d", (new - old for old, new in zip(old_values, new_values, strict=True)))
@@ -222,7 +236,9 @@ def _shifts(pairs: Iterator[tuple[str, str]]) -> Iterator[ValueShift]:
 
 def _codes(connection: Connection, sides: Sequence[Sequence[str]]) -> tuple[CodeShift, ...]:
     """Results with each code in both runs, the largest changes first."""
-    counted = select(codes.c.code, func.count()).join_from(results, codes, codes.c.result_id == results.c.result_id).group_by(codes.c.code)
+    counted = (
+        select(codes.c.code, func.count()).join_from(results, codes, codes.c.result_id == Scanned(results.c.result_id)).where(HAS_CODES).group_by(codes.c.code)
+    )
     before, now = (Counter(dict(connection.execute(counted.where(*_of(results, side))).tuples().all())) for side in sides)
     names = sorted(before.keys() | now.keys(), key=lambda code: (-abs(now[code] - before[code]), code))
     return tuple(CodeShift(code, before[code], now[code]) for code in names[:CODES_MAX])

@@ -53,13 +53,13 @@ results = Table(
 #: PostgreSQL keeps long documents outside of their rows, and limits the size of an index entry.
 _FILTERED = (
     *("suite", "label", "event_id", "case_id", "kind", "model", "concern_id", "batch_id", "severity", "findings_total", "suite_version", "config_digest"),
-    "overall",
+    *("failures_total", "overall"),
 )
 _columns = results.c
 history_indexes = (
     Index("touchstone_results_newest", _columns.scored_at, _columns.result_id).ddl_if(dialect="postgresql"),
     Index("touchstone_results_newest", _columns.scored_at, _columns.result_id, *(_columns[name] for name in _FILTERED)).ddl_if(dialect="sqlite"),
-    Index("touchstone_results_label", _columns.suite, _columns.label, _columns.scored_at),
+    Index("touchstone_results_label", _columns.suite, _columns.label, _columns.scored_at).ddl_if(dialect="postgresql"),
     Index("touchstone_results_event", _columns.event_id),
     Index("touchstone_results_case", _columns.case_id),
 )
@@ -70,7 +70,9 @@ codes = Table(
     metadata,
     Column("result_id", _name, primary_key=True),
     Column("code", String(CODE_CHARS_MAX), primary_key=True),
-    Index("touchstone_codes_code", "code"),
+    Index("touchstone_codes_code", "code", "result_id"),
+    # Its rows are its key: kept once, in the key's own tree.
+    sqlite_with_rowid=False,
 )
 
 #: What the archive holds of an event, or why it does not hold it (`state`). `path`: its object. `bytes`: of the event. `at`: when the event was scored or
