@@ -10,7 +10,12 @@ from tests.browser.conftest import Tab
 
 LABELS = ("Pass", "Pass", "Review", "Fail")
 #: A facet, and the field of a listed case that has its value.
-FIELDS = {"label": "label", "suite": "suite", "model": "model", "concern": "concern_id", "batch": "batch_id", "source": "source"}
+FIELDS = {
+    "label": "label", "suite": "suite", "model": "model", "concern": "concern_id", "batch": "batch_id", "source": "source",
+    "kind": "kind", "severity": "severity", "version": "suite_version",
+}  # fmt: skip
+#: As the service sorts: the worst first, and for a leading "-" the other way round.
+WORST_FIRST = {"overall": lambda one: one["values"]["score"], "label": lambda one: -LABELS.index(one["label"]), "time": lambda one: one["at"]}
 
 
 def listed(number: int, **told: Any) -> dict[str, Any]:
@@ -28,7 +33,8 @@ def listed(number: int, **told: Any) -> dict[str, Any]:
         "label": label,
         "values": {"score": number / 1000, "loss": None},
         "codes": [] if label == "Pass" else [f"code_{number % 5}"],
-        "findings_total": 0 if label == "Pass" else 1,
+        "findings_total": 0 if label == "Pass" else 1 + number % 3,
+        "severity": None if label == "Pass" else "major" if label == "Fail" else "minor",
         "failures": [],
         "concern_id": "c-1",
         "batch_id": f"b-{number % 2}",
@@ -75,7 +81,7 @@ class History:
         if path.startswith("/api/views"):
             return self.view(method, unquote(path.removeprefix("/api/views").lstrip("/")), body)
         if path == "/api/runs":
-            return 200, {"runs": self.runs}
+            return 200, {"runs": [one for one in self.runs if query.get("suite", one["suite"]) == one["suite"] and query.get("label", "Pass") in one["labels"]]}
         if path == "/api/compare":
             return 200, self.compared
         if path.endswith("/reading") and query.get("result") in self.readings:
@@ -92,14 +98,17 @@ class History:
             found = [one for one in found if query["code"] in one["codes"]]
         if query.get("q"):
             found = [one for one in found if one["event_id"].startswith(query["q"]) or query["q"] in one["codes"]]
-        return [one for one in found if query.get("since", "") <= one["at"] and not query.get("until", "~") <= one["at"]]
+        found = [one for one in found if query.get("since", "") <= one["at"] and not query.get("until", "~") <= one["at"]]
+        by = query.get("sort", "")
+        key = WORST_FIRST.get(by.removeprefix("-"), lambda one: one["findings_total"])
+        return sorted(found, key=key, reverse=by.startswith("-")) if by else found
 
     def facets(self, query: dict[str, str]) -> dict[str, Any]:
         """Counts by a property, the greatest first."""
         by, found = query["by"], self.chosen(query)
 
         def values(one: dict[str, Any]) -> list[str]:
-            return one["codes"] if by == "code" else [one["at"][:10]] if by == "day" else [one[FIELDS[by]]]
+            return one["codes"] if by == "code" else [one["at"][:10]] if by == "day" else [one[FIELDS[by]]] if one[FIELDS[by]] else []
 
         counts = Counter(value for one in found for value in values(one))
         labels = {value: dict(Counter(one["label"] for one in found if value in values(one))) for value in counts}

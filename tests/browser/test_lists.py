@@ -134,7 +134,13 @@ async def test_a_filter_is_saved_under_a_name_found_again_and_deleted(web: Serve
     await tab.until("location.search === '' && document.querySelector('.saved li a') !== null")
     await tab.page.click(".saved li a")
     await tab.until("location.search === '?label=Fail&suite=one'")
-    await tab.page.click(".saved li button")
+    assert "put no patient's data into them" in await tab.text(".saved-in")
+    await tab.page.click(".saved li button[aria-label^=Rename]")
+    await tab.page.keyboard.type("Failed, one")
+    await tab.page.keyboard.press("Enter")
+    await tab.until("document.querySelector('.saved li a')?.textContent === 'Failed, one'")
+    assert history.views == {"Failed, one": "label=Fail&suite=one"}
+    await tab.page.click(".saved li button[aria-label^=Delete]")
     await tab.until("document.querySelector('.saved li a') === null")
     assert history.views == {}
 

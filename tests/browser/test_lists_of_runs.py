@@ -64,7 +64,7 @@ async def test_two_runs_are_chosen_from_the_keyboard_and_compared(web: Served, l
         await keys.press(key)
     await tab.until("location.pathname === '/compare' && document.querySelector('.matrix') !== null")
     assert "a=one%3A1.2%3Aaa11%3Ac-1%3Amonday&b=one%3A1.2%3Aaa11%3Ac-1%3Atuesday" in tab.page.url
-    assert "monday, version 1.2, aa11aa11 → tuesday" in await tab.text("#view-compare .total")
+    assert "c-1/monday, version 1.2, aa11aa11 → c-1/tuesday" in await tab.text("#view-compare .total")
     page = await tab.text("#view-compare")
     assert all(word in page for word in ("−0.100", "−0.200 to −0.010", "3 of 10", "cr_missing", "▲ +3"))
     assert "same" not in page
@@ -97,3 +97,38 @@ async def test_runs_and_their_comparison_need_no_sideways_scrolling_on_a_phone(w
     await tab.page.evaluate("go('/compare?a=one&b=two')")
     await tab.until("document.querySelector('.matrix') !== null")
     assert await tab.page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+async def test_runs_are_narrowed_by_suite_label_and_words(web: Served, look: Open) -> None:
+    history = compared()
+    history.runs.append(run("friday", Pass=3) | {"suite": "two", "run": "two:1.2:aa11:c-1:friday"})
+    history.cases = [listed(number) for number in range(12)]
+    tab = await shown(look, web, history, "/runs")
+    assert await tab.text("#view-runs .total") == "3 runs"
+    await tab.page.keyboard.press("/")
+    await tab.page.keyboard.type("C-1 mon")
+    await tab.until("document.querySelector('#view-runs .total').textContent === '1 of 3 runs'")
+    assert await tab.page.evaluate("document.querySelector('.runs tbody tr:not([hidden])').dataset.row") == "one:1.2:aa11:c-1:monday"
+    assert tab.page.url == f"{web.address}/runs?find=C-1+mon"
+    await tab.page.select_option("#view-runs [data-choice=label]", "Fail")
+    await tab.until("document.querySelector('#view-runs .total').textContent === '1 of 2 runs'")
+    assert tab.page.url == f"{web.address}/runs?label=Fail&find=C-1+mon"
+    await tab.page.evaluate("go('/runs?suite=two')")
+    await tab.until("document.querySelector('#view-runs .total').textContent === '1 run'")
+
+
+async def test_a_comparison_begins_with_what_became_worse_and_its_figures_lead_to_cases(web: Served, look: Open) -> None:
+    history = compared()
+    history.cases = [listed(number, suite="one", model=f"model-{number % 2}", batch_id="monday" if number < 6 else "tuesday") for number in range(12)]
+    tab = await shown(look, web, history, "/compare?a=one&b=two")
+    assert await tab.text("#view-compare .flips h2") == "1 case worse, 0 better"
+    assert await tab.page.inner_text("#view-compare .flips a") == "✓ Pass → ✕ Fail: 1"
+    links = "(name) => [...document.querySelectorAll(`[aria-label='${name}'] td a`)].map((one) => one.getAttribute('href'))"
+    its = "suite=one&version=1.2&digest=aa11aa11aa11aa11&concern=c-1&batch="
+    assert await tab.page.evaluate(links, "Values before and now") == [f"/cases?{its}monday&value=score", f"/cases?{its}tuesday&value=score"]
+    await tab.until("document.querySelector('[aria-label=\"Passed, by model\"]') !== null")
+    assert (await tab.page.evaluate(links, "Passed, by model"))[0] == f"/cases?{its}monday&model=model-0"
+    history.compared |= {"pairs": 0, "flips": [], "cases": [], "shifts": []}
+    await tab.page.evaluate("go('/compare?a=one&b=three')")
+    await tab.until("document.querySelector('#view-compare .flips h2')?.textContent === 'No case was scored in both runs'")
+    assert "No label changed" not in await tab.text("#view-compare")

@@ -25,6 +25,7 @@ SCRIPTS = (
     "reading.js",
     "filters.js",
     "text_search.js",
+    "saved_views.js",
     "cases_list.js",
     "case_load.js",
     "case_parts.js",

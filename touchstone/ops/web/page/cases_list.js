@@ -1,26 +1,38 @@
 // The view at /cases: a table over the whole history. Its query is the address, and so is the page of the table.
 {
   const PAGE = 50;
+  const DAYS_MS = 50;
   const CODES_IN_ROW = 3, VALUES_IN_ROW = 3, FACET_SHOWN = 8;
-  const FACETS = [["label", "Label"], ["suite", "Suite"], ["code", "Finding"], ["model", "Model"], ["concern", "Concern"], ["batch", "Batch"], ["source", "Source"]];
-  const SPANS = [["", "any time"], ["3600", "last hour"], ["86400", "last 24 hours"], ["604800", "last 7 days"], ["2592000", "last 30 days"]];
+  const FACETS = [["label", "Label"], ["suite", "Suite"], ["code", "Finding"], ["model", "Model"], ["concern", "Concern"], ["batch", "Batch"], ["severity", "Severity"], ["kind", "Kind of event"], ["version", "Version"], ["source", "Source"]];
+  const NEWEST = "-time";
+  // As the service sorts: "overall" and "label" begin with the worst, a leading "-" with the largest.
+  const ORDERS = [[NEWEST, "newest first"], ["time", "oldest first"], ["overall", "worst value first"], ["-overall", "best value first"], ["label", "worst label first"],
+    ["-label", "best label first"], ["-findings", "most findings first"], ["findings", "fewest findings first"]];
   const CHOICES = {feedback: ["up", "down", "none"], kept: ["yes", "no"]};
   const parts = {}; // of the view that is drawn
   const before = new Map(); // cursor → the cursor of the page before it, as far as it was walked
   let filter = {}, nextCursor = null, cursor = null;
 
+  /** The values of a result, those that its suite shows first in front: [heading, value, places]. */
+  function valuesOf(one) {
+    const told = (state.suites.get(one.suite)?.components ?? []).filter((its) => its.listed);
+    const rest = Object.keys(one.values ?? {}).filter((name) => !told.some((its) => its.name === name));
+    return [...told, ...rest.map((name) => ({name, heading: name}))].map((its) => [its.heading, one.values?.[its.name], its.places ?? 2]).filter(([, value]) => value !== null && value !== undefined);
+  }
+
   /** A row: what it is, what was found, where it comes from. */
   function row(one) {
     const codes = one.codes.slice(0, CODES_IN_ROW), more = one.codes.length - codes.length;
-    const values = Object.entries(one.values ?? {}).filter(([, value]) => value !== null).slice(0, VALUES_IN_ROW);
-    const from = [["model", one.model], ["concern", one.concern_id], ["batch", one.batch_id]].filter(([, value]) => value);
+    const values = valuesOf(one).slice(0, VALUES_IN_ROW);
+    const all = [["model", one.model], ["concern", one.concern_id], ["batch", one.batch_id]].filter(([, value]) => value);
+    const from = all.filter(([, value], place) => all.findIndex(([, other]) => other === value) === place); // a suite may group by model
     return h("tr", {"data-row": one.result_id},
       h("td.c-label", {}, listing.link(".plain", {...filter, label: one.label}, {title: `Only ${one.label}`}, chip(one.label))),
       h("th.c-name", {scope: "row"}, h("a.open.name", {href: caseInList(one, {...filter, cursor})}, one.name || one.event_id), signs(one)),
       h("td.c-suite", {}, listing.link(".plain", {...filter, suite: one.suite}, {}, one.suite), h("span.rest", {}, ` ${one.suite_version}`)),
       h("td.c-codes", {}, codes.map((code) => listing.link(".code", {...filter, code}, {}, h("code", {}, code))), more > 0 && h("span.rest", {}, `+${more}`),
         !codes.length && h("span.rest", {}, "–")),
-      h("td.c-values", {}, values.map(([name, value]) => h("span.figure", {}, name, h("b", {}, figure(value))))),
+      h("td.c-values", {}, values.map(([word, value, places]) => h("span.figure", {}, word, h("b", {}, figure(value, places))))),
       h("td.c-from", {}, from.map(([name, value]) => listing.link(".plain", {...filter, [name]: value}, {title: name}, value))),
       h("td.c-at", {}, h("time", {datetime: one.at, title: moment(full, one.at)}, ago(one.at, clockNow()))));
   }
@@ -32,11 +44,24 @@
     return had.length ? h("span.signs", {}, had.map(([, mark, word]) => h("span", {title: word}, h("span", {"aria-hidden": "true"}, mark), h("span.sr", {}, ` ${word} `)))) : null;
   }
 
-  const HEADS = ["Label", "Case", "Suite", "Findings", "Values", "Model, concern, batch", "Scored"];
+  // A column and the two orders by it, the one that a first click chooses first.
+  const HEADS = [["Label", "label", "-label"], ["Case"], ["Suite"], ["Findings", "-findings", "findings"], ["Values", "overall", "-overall"], ["Model, concern, batch"], ["Scored", NEWEST, "time"]];
+  const order = () => filter.sort ?? NEWEST;
+  const sorted = (by) => listing.path({...listing.without(filter, "sort"), sort: by === NEWEST ? null : by});
 
-  /** The table of some cases. */
-  function table(cases) {
-    return h("table.cases", {"aria-label": "Cases"}, h("thead", {}, h("tr", {}, HEADS.map((head) => h("th", {scope: "col"}, head)))), h("tbody", {}, cases.map(row)));
+  /** The head of a column; those by which the list can be sorted are links. */
+  function head([word, first, second]) {
+    if (!first) return h("th", {scope: "col"}, word);
+    const by = order(), isOn = by === first || by === second, falls = by.startsWith("-");
+    const target = by === first ? second : first;
+    return h("th", {scope: "col", "aria-sort": isOn ? (falls ? "descending" : "ascending") : "none"},
+      h("a.sort", {href: sorted(target), title: `Sort: ${ORDERS.find(([name]) => name === target)[1]}`}, word, h("span", {"aria-hidden": "true"}, isOn ? (falls ? "▼" : "▲") : "")));
+  }
+
+  /** The table of some cases. What a search has found is newest first, whatever the order of the list. */
+  function table(cases, isFound = false) {
+    const heads = isFound ? HEADS.map(([word]) => h("th", {scope: "col"}, word)) : HEADS.map(head);
+    return h("table.cases", {"aria-label": "Cases"}, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, cases.map(row)));
   }
 
   /** The parts that stay while the query changes. */
@@ -55,40 +80,49 @@
 
   const choose = (name, value) => go(listing.path({...listing.without(filter, name), ...(value ? {[name]: value} : {})}));
 
-  /** A field with few values. */
-  function choice(name, word, options, value, change = (chosen) => choose(name, chosen)) {
-    return h("label", {}, h("span", {}, word), h("select", {"data-choice": name, change: (event) => change(event.currentTarget.value)},
-      options.map(([its, text]) => h("option", {value: its, selected: its === value}, text))));
+  function drawChoices() {
+    const span = listing.timeChoice(filter, "/cases");
+    const sort = listing.choice("sort", "Order", ORDERS, order(), (by) => go(sorted(by)));
+    const walkThem = h("a.button", {href: listing.path(filter, "/review")}, "Review these");
+    parts.choices.replaceChildren(sort, span, ...Object.entries(CHOICES).map(([name, values]) =>
+      listing.choice(name, name === "kept" ? "Case kept" : "Feedback", [["", "any"], ...values.map((value) => [value, value])], filter[name] ?? "", (chosen) => choose(name, chosen))),
+    walkThem, h("a.button", {href: listing.path(listing.without(filter, "sort"), "/errors")}, "Errors in these"));
   }
 
-  function drawChoices() {
-    const since = filter.since ? [["kept", `since ${moment(hour, filter.since)}`]] : [];
-    const span = choice("since", "Time", [...since, ...SPANS], filter.since ? "kept" : "", (seconds) => {
-      const from = seconds ? new Date(clockNow() - Number(seconds) * 1000).toISOString().replace(/\.\d+/, "") : "";
-      go(listing.path({...listing.without(filter, "since", "until"), since: from}));
-    });
-    const walkThem = h("a.button", {href: listing.path(filter, "/review")}, "Review these");
-    parts.choices.replaceChildren(span, ...Object.entries(CHOICES).map(([name, values]) =>
-      choice(name, name === "kept" ? "Case kept" : "Feedback", [["", "any"], ...values.map((value) => [value, value])], filter[name] ?? "")),
-    walkThem, h("a.button", {href: listing.path(filter, "/errors")}, "Errors in these"));
+  /** An empty list: how many results there would be without each of its filters, the most first. */
+  async function drawLifts(signal) {
+    const place = h("ul.lifts", {"aria-label": "Filters to remove"});
+    const hint = h("p", {role: "status"}, "Looking for the filter that leaves nothing …");
+    parts.list.replaceChildren(emptyState("No result fits these filters.", "", hint, place));
+    const found = [];
+    await listing.few(listing.narrowing(filter).map((entry) => async () => {
+      const page = await askJson(listing.path({...listing.without(filter, entry[0], "sort"), limit: 1}, "/api/cases"), {signal});
+      const count = page?.total ?? page?.total_at_least ?? page?.cases.length ?? 0;
+      if (count) found.push([count, entry, page.total === null || page.total === undefined]);
+    }));
+    if (signal.aborted) return;
+    found.sort(([one], [other]) => other - one);
+    place.replaceChildren(...found.map(([count, entry, isMore]) => h("li", {}, h("a.lift", {href: listing.path(listing.without(filter, entry[0]))},
+      `without “${listing.words(entry)}”: ${isMore ? "more than " : ""}${counted(count, "result")}`))));
+    setText(hint, found.length ? "There are results" : "Removing one filter is not enough; remove several, or all (x).");
   }
 
   const totalWords = (page) => (page.total === null || page.total === undefined ? `more than ${counted(page.total_at_least ?? page.cases.length, "result")}` : counted(page.total, "result"));
 
   /** A page of the table, and the way to the others. */
-  function drawPage(page) {
+  function drawPage(page, signal) {
     nextCursor = page.next;
     setText(parts.total, totalWords(page));
     if (!page.cases.length) {
-      const any = Object.keys(filter).length;
-      parts.list.replaceChildren(emptyState(any ? "No result fits these filters." : "No results in the history yet.", any ? "Remove a filter, or choose a longer time." : "Results appear here once a worker has scored events and touchstone projector has written them."));
-      return;
+      if (listing.narrowing(filter).length) return void drawLifts(signal).catch((error) => { if (!signal.aborted) parts.list.replaceChildren(listing.refusal(error, () => showAddress())); });
+      return void parts.list.replaceChildren(emptyState("No results in the history yet.", "Results appear here once a worker has scored events and touchstone projector has written them."));
     }
     const newer = cursor && (before.get(cursor) ?? "");
+    const [first, previous, next] = order() === NEWEST ? ["Newest", "◂ Newer", "Older ▸"] : ["First", "◂ Previous", "Next ▸"];
     parts.list.replaceChildren(table(page.cases), h("nav.pages", {"aria-label": "Pages"},
-      cursor && h("a.button", {href: listing.path(filter)}, "Newest"),
-      newer && h("a.button", {href: listing.path({...filter, cursor: newer})}, "◂ Newer"),
-      page.next && h("a.button.older", {href: listing.path({...filter, cursor: page.next})}, "Older ▸")));
+      cursor && h("a.button", {href: listing.path(filter)}, first),
+      newer && h("a.button", {href: listing.path({...filter, cursor: newer})}, previous),
+      page.next && h("a.button.older", {href: listing.path({...filter, cursor: page.next})}, next)));
     if (page.next) {
       if (before.size > 500) before.clear();
       before.set(page.next, cursor ?? "");
@@ -102,7 +136,7 @@
     nextCursor = null;
     const body = parts.list.querySelector("table.found tbody");
     if (body && cases.length) return body.append(...cases.slice(body.children.length).map(row));
-    const drawn = table(cases);
+    const drawn = table(cases, true);
     drawn.classList.add("found");
     return parts.list.replaceChildren(drawn);
   }
@@ -125,20 +159,30 @@
     return h("section", {"data-by": by}, h("h2", {}, heading), list, open);
   }
 
+  /** The results by day, above the table. */
+  async function drawDays(signal) {
+    const asked = filter;
+    const found = await listing.facets(listing.without(asked, "sort"), "day", signal);
+    const days = listing.daysOf(found?.values ?? []);
+    if (!signal.aborted && parts.list.querySelector("table.found") === null) parts.days.replaceChildren(...(days.length > 1 ? [listing.dayChart(days, "Results", asked)] : []));
+  }
+
   async function drawFacets(signal) {
     const slots = FACETS.map(([by]) => [...parts.facets.children].find((one) => one.dataset.slot === by) ?? h("div", {"data-slot": by}));
     parts.facets.replaceChildren(...slots);
     const asked = filter;
-    const day = async () => {
-      const found = await listing.facets(listing.without(asked, "sort"), "day", signal);
-      const days = listing.daysOf(found?.values ?? []);
-      if (!signal.aborted && parts.list.querySelector("table.found") === null) parts.days.replaceChildren(...(days.length > 1 ? [listing.dayChart(days, "Results", asked)] : []));
-    };
     const tasks = FACETS.map(([by, heading], place) => async () => {
       const found = await listing.facets(listing.without(asked, by, "sort"), by, signal);
       if (!signal.aborted) slots[place].replaceChildren(...[drawFacet(by, heading, found)].filter(Boolean));
     });
-    await listing.few([...tasks, day]);
+    await listing.few(tasks);
+  }
+
+  /** Headings and places of values come from the suites; on a page that has just been opened they may not be there yet. */
+  async function suitesKnown(signal) {
+    if (state.suites.size) return;
+    const found = await askJson("/v1/suites", {signal}).catch(() => null);
+    if (!state.suites.size) state.suites = new Map((found?.suites ?? []).map((one) => [one.name, one]));
   }
 
   async function show(params, query, root, signal) {
@@ -152,8 +196,8 @@
     if (parts.search.resume(filter)) return void facetsDrawn();
     root.setAttribute("aria-busy", "true");
     try {
-      const page = await askJson(listing.path({...filter, cursor, limit: PAGE}, "/api/cases"), {signal});
-      drawPage(page ?? {cases: [], next: null, total: 0});
+      const [page] = await Promise.all([askJson(listing.path({...filter, cursor, limit: PAGE}, "/api/cases"), {signal}), suitesKnown(signal)]);
+      drawPage(page ?? {cases: [], next: null, total: 0}, signal);
     } catch (error) {
       if (signal.aborted) return;
       setText(parts.total, "");
@@ -163,6 +207,8 @@
       if (!signal.aborted) root.removeAttribute("aria-busy");
     }
     facetsDrawn();
+    // Back in the list, its place is found again after this: the days are known then, and would push the table down later.
+    await Promise.race([drawDays(signal).catch(() => { /* as above */ }), new Promise((done) => { setTimeout(done, DAYS_MS); })]);
   }
 
   /** The next row; after the last one the next page. */
@@ -176,8 +222,8 @@
     hide: () => parts.search?.pause(),
     keys: [
       ["j", "next case", () => step(1)], ["k", "previous case", () => step(-1)], ["/", "search", () => parts.search.focus()],
-      ["n", "older cases", () => { if (nextCursor) go(listing.path({...filter, cursor: nextCursor})); }],
-      ["p", "newer cases", () => { if (cursor) go(listing.path({...filter, cursor: before.get(cursor) ?? ""})); }],
+      ["n", "next page", () => { if (nextCursor) go(listing.path({...filter, cursor: nextCursor})); }],
+      ["p", "previous page", () => { if (cursor) go(listing.path({...filter, cursor: before.get(cursor) ?? ""})); }],
       ["x", "remove all filters", () => go("/cases")],
     ],
   });

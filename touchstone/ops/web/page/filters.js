@@ -4,9 +4,10 @@ const listing = (() => {
   // Parameters of the address and their words. Others are sent too: the service says which it does not know.
   const WORDS = {
     suite: "suite", label: "label", code: "code", concern: "concern", batch: "batch", model: "model", source: "source", kind: "kind", feedback: "feedback",
-    kept: "kept", since: "since", until: "before", q: "id or code", version: "version", digest: "configuration", severity: "severity", sort: "order",
+    kept: "kept", since: "since", until: "before", q: "id or code", version: "version", digest: "configuration", severity: "severity", value: "value",
   };
   const PAGING = ["cursor", "limit"];
+  const SPANS = [["", "any time"], ["3600", "last hour"], ["86400", "last 24 hours"], ["604800", "last 7 days"], ["2592000", "last 30 days"]];
   const FACETS_MAX = 40, FACETS_AGE_MS = 30_000;
   const facetsAsked = new Map();
 
@@ -32,15 +33,33 @@ const listing = (() => {
   /** A point in time as the filter's chip shows it. */
   const shown = (name, value) => (name === "since" || name === "until" ? moment(full, value) : [value].flat().join(", "));
 
+  /** What narrows a list down: the filter without the order, which only arranges it. */
+  const narrowing = (filter) => Object.entries(filter).filter(([name]) => name !== "sort");
+  const words = ([name, value]) => `${own(WORDS, name) ?? name}: ${shown(name, value)}`;
+
   /** The filter as chips; each is a link to the same list without it. */
   function chips(filter, base) {
-    const entries = Object.entries(filter);
+    const entries = narrowing(filter);
     if (!entries.length) return null;
-    const words = ([name, value]) => `${own(WORDS, name) ?? name}: ${shown(name, value)}`;
     return h("ul.chips", {"aria-label": "Filters"},
       entries.map((entry) => h("li", {}, h("a.filter", {href: path(without(filter, entry[0]), base), title: `Remove the filter ${words(entry)}`},
         words(entry), h("span", {"aria-hidden": "true"}, " ✕"), h("span.sr", {}, " (remove)")))),
       entries.length > 1 ? h("li", {}, h("a.filter.clear", {href: base}, "Remove all")) : null);
+  }
+
+  /** A field with few values. */
+  function choice(name, word, options, value, change) {
+    return h("label", {}, h("span", {}, word), h("select", {"data-choice": name, change: (event) => change(event.currentTarget.value)},
+      options.map(([its, text]) => h("option", {value: its, selected: its === value}, text))));
+  }
+
+  /** From when on; another time than those offered stays as it is in the address. */
+  function timeChoice(filter, base) {
+    const since = filter.since ? [["kept", `since ${moment(full, filter.since)}`]] : [];
+    return choice("since", "Time", [...since, ...SPANS], filter.since ? "kept" : "", (seconds) => {
+      const from = seconds ? new Date(clockNow() - Number(seconds) * 1000).toISOString().replace(/\.\d+/, "") : "";
+      go(path({...without(filter, "since", "until"), since: from}, base));
+    });
   }
 
   /** Counts of the results that a filter selects, by a property; kept for half a minute, because pages of a list ask for the same. */
@@ -116,5 +135,5 @@ const listing = (() => {
     return emptyState(own(titles, error.status) ?? "The list could not be loaded.", error.message, h("button", {type: "button", click: again}, "Try again"));
   }
 
-  return {filterOf, path, without, link, chips, facets, bar, daysOf, dayChart, few, walk, refusal};
+  return {filterOf, path, without, link, narrowing, words, chips, choice, timeChoice, facets, bar, daysOf, dayChart, few, walk, refusal};
 })();
