@@ -1,6 +1,7 @@
 """The archive over files: what is kept, forgotten, removed, found and indexed anew."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -294,3 +295,13 @@ def test_a_case_that_is_kept_elsewhere_is_not_called_forgotten(store: ResultStor
     with pytest.raises(NoArchive):
         wrong.forget("e-1", dry_run=False)
     assert not (tmp_path / "wrong").exists()
+
+
+def test_reindex_deletes_what_was_left_long_ago_and_leaves_what_is_being_written(archive: Archive, tmp_path: Path) -> None:
+    archive.keep("e", "safe", "", event("e"), at=NOON)
+    old, new = (tmp_path / "archive" / "cases" / "safe" / f"another.json#{number}" for number in (1, 2))
+    for one in (old, new):
+        one.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    archive.reindex()
+    assert (old.exists(), new.exists(), paths(archive)) == (False, True, ["cases/safe/e.json"])

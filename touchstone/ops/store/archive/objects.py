@@ -1,5 +1,8 @@
 """Immutable objects over obstore: created once, optionally encrypted, listed in pages."""
 
+import contextlib
+import re
+import time
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +29,9 @@ PAGE = 1_000
 _ASKED: dict[str, Any] = {"retry_config": {"max_retries": 3, "retry_timeout": timedelta(seconds=15)}}
 #: Below this folder objects are written and deleted, to see whether the store takes writes. It is no folder of cases.
 _PROBES = "probes"
+#: Names of files that are being written, and how old one is when nobody can be writing it any more.
+_STAGED = re.compile(r"\.json#\d+$")
+_ABANDONED_S = 3600
 Put = Literal["created", "same", "other"]
 
 
@@ -174,12 +180,24 @@ class Objects:
             raise ArchiveAway(type(error).__name__) from None
         return True
 
+    def sweep(self) -> int:
+        """Delete what killed writers left longer than an hour ago, also of objects that nobody wrote again; returns how many files. It reads every name."""
+        before = time.time() - _ABANDONED_S
+        found = 0
+        for one in self._folder.rglob("*.json#*") if self._folder is not None else ():
+            with contextlib.suppress(FileNotFoundError):  # its writer has just finished
+                if _STAGED.search(one.name) and one.stat().st_mtime < before:
+                    one.unlink()
+                    found += 1
+        return found
+
     def delete(self, path: str) -> bool:
         """Remove an object, and what killed writers have left of it; False if there was none."""
+        store = self._there()
         self._clear_staged(path)
         try:
-            obstore.head(self._there(), path)
-            obstore.delete(self._there(), path)
+            obstore.head(store, path)
+            obstore.delete(store, path)
         except FileNotFoundError:
             return False
         except (BaseError, OSError) as error:

@@ -34,6 +34,7 @@ class _Scored(NamedTuple):
 
 def reindex(archive: Keeping) -> dict[str, int]:
     """Read every object once. Rows that are right stay as they are, and forgotten cases stay forgotten. Returns counts: cases, results, unreadable."""
+    archive.objects.sweep()
     counts = {"cases": 0, "results": 0, "unreadable": 0}
     events: dict[str, _Scored] = {}
     traces: dict[str, list[str]] = {}

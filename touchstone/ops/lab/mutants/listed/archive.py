@@ -1,0 +1,43 @@
+"""The archive: every case once and whole, and nothing left of one that is forgotten."""
+
+from touchstone.ops.lab.mutants.mutant import Mutant
+
+_OBJECTS = "touchstone/ops/store/archive/objects.py"
+_REMOVAL = "touchstone/ops/store/archive/removal.py"
+_TEST_ARCHIVE = "tests/ops/store/archive/test_archive.py"
+_TEST_S3 = "tests/integration/test_archive_s3.py"
+
+ARCHIVE: tuple[Mutant, ...] = (
+    Mutant(
+        "replacing_store_is_taken",
+        "cases are written to a store that replaces an object that is there",
+        _OBJECTS,
+        '        if second == "created":\n',
+        '        if second == "other":\n',
+        (f"{_TEST_S3}::test_a_server_that_ignores_conditions_is_refused_at_the_start",),
+    ),
+    Mutant(
+        "lost_refusal_is_an_outage",
+        "a large case that is there already stops the archiver for good",
+        _OBJECTS,
+        "            if not self.exists(path):\n                raise ArchiveAway(type(error).__name__) from None\n            is_new = False\n",
+        "            raise ArchiveAway(type(error).__name__) from None\n",
+        (f"{_TEST_S3}::test_a_refusal_that_is_lost_is_found_out",),
+    ),
+    Mutant(
+        "part_of_a_case_stays",
+        "a part of a patient's case, left by a killed writer, outlives the case",
+        _OBJECTS,
+        "        self._clear_staged(path)\n        try:\n",
+        "        try:\n",
+        (f"{_TEST_ARCHIVE}::test_what_a_killed_writer_left_of_a_case_goes_with_the_next_write_and_when_it_is_forgotten",),
+    ),
+    Mutant(
+        "object_without_row_is_not_forgotten",
+        "a case whose archiver was killed before it wrote the row is not forgotten",
+        _REMOVAL,
+        "[row.path] if row is not None and row.path else _without_row(archive, event_id, dry_run=dry_run)",
+        "[row.path] if row is not None and row.path else []",
+        (f"{_TEST_ARCHIVE}::test_forgetting_finds_the_object_of_an_archiver_that_was_killed_before_it_wrote_the_row",),
+    ),
+)
