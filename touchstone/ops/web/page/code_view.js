@@ -23,7 +23,7 @@ const codeView = (() => {
    */
   return function codeView({text, format, label, places, lit}) {
     const index = documentIndex(text, format);
-    let marks = null, lines = 0, columns = 0, rowStarts = [], rowLines = [], shown = [], folds = [], foldAt = new Map(), drawn = "", at = null;
+    let marks = null, lines = 0, columns = 0, rowStarts = [], rowLines = [], shown = [], folds = [], foldAt = new Map(), drawn = "", at = null; // `at`: the part whose button Tab reaches
     const rows = h("div.code-rows"), space = h("div.code-space", {}, rows), pane = h("div.code-pane", {tabindex: 0, role: "region", "aria-label": label}, space);
     const find = codeSearch({text, label, go: (offset) => scrollTo(offset), redraw});
     const foldAll = h("button", {type: "button", hidden: true, click: () => { const all = folds.some((part) => !part.folded); for (const part of folds) part.folded = all; arrange(); redraw(); }}, "Fold all");
@@ -138,7 +138,7 @@ const codeView = (() => {
 
     /** The button that folds a part. One of them can be reached by Tab; the arrow keys go to the others. */
     function foldButton(part) {
-      return h("button.code-fold", {type: "button", tabindex: part === (at ?? folds[0]) ? 0 : -1, "aria-expanded": String(!part.folded), "aria-label": `${part.folded ? "Unfold" : "Fold"} ${index.label(part)}${within(part).length ? `, ${counted(within(part).length, "finding")}` : ""}`,
+      return h("button.code-fold", {type: "button", tabindex: part === at ? 0 : -1, "aria-expanded": String(!part.folded), "aria-label": `${part.folded ? "Unfold" : "Fold"} ${index.label(part)}${within(part).length ? `, ${counted(within(part).length, "finding")}` : ""}`,
         click: () => fold(part, !part.folded)}, part.folded ? "▸" : "▾");
     }
 
@@ -158,6 +158,7 @@ const codeView = (() => {
       drawn = state;
       const focused = document.activeElement?.matches?.(".code-fold") && rows.contains(document.activeElement);
       rows.style.transform = `translateY(${first * ROW_PX}px)`;
+      if (!at || !shown.slice(first, last).includes(at.first)) at = foldAt.get(shown.slice(Math.floor(pane.scrollTop / ROW_PX), last).find((row) => foldAt.has(row))) ?? null;
       rows.replaceChildren(...shown.slice(first, last).map(drawRow));
       if (focused) (rows.querySelector(".code-fold[tabindex='0']") ?? pane).focus({preventScroll: true});
     }
@@ -196,11 +197,11 @@ const codeView = (() => {
     /** Arrow keys on a fold's button: to the next and previous one, open and close. */
     pane.addEventListener("keydown", (event) => {
       if (!event.target.matches(".code-fold")) return;
-      const now = folds.indexOf(at ?? folds[0]), by = {ArrowDown: 1, ArrowUp: -1}[event.key];
+      const now = folds.indexOf(at), by = {ArrowDown: 1, ArrowUp: -1}[event.key];
       if (by) {
         at = folds[Math.min(folds.length - 1, Math.max(0, now + by))];
         const top = (above(shown, at.first) - 1) * ROW_PX;
-        if (top < pane.scrollTop || top > pane.scrollTop + pane.clientHeight - 2 * ROW_PX) pane.scrollTop = Math.max(0, top - pane.clientHeight / 3);
+        if (top < pane.scrollTop || top > pane.scrollTop + pane.clientHeight - 2 * ROW_PX) pane.scrollTop = Math.max(0, top - pane.clientHeight / 3); // drawn again when it has scrolled
         redraw();
         rows.querySelector(".code-fold[tabindex='0']")?.focus({preventScroll: true});
       } else if (event.key === "ArrowRight") fold(folds[now], false);

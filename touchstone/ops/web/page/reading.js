@@ -71,16 +71,16 @@ const drawReading = (() => {
     }
     const sums = WRONG.map((state) => [state, wrong.filter((one) => one.state === state).length]).filter(([, count]) => count);
     const head = h("div.wrong-head", {}, h("h2", {}, "What is wrong"), sums.map(([state, count]) => h("span.sum", {}, stateSign(state), h("span", {"aria-hidden": "true"}, `${grouped.format(count)} ${own(STATE_WORDS, state)}`), h("span.sr", {}, grouped.format(count)))));
-    const lines = failures.map((failure) => h("li.kind.failed", {}, h("span.state.s-unsure", {"aria-hidden": "true"}, "–"), h("span.kind-text", {}, `${failure.component}: not scored`), h("code", {}, failure.code)));
+    const codes = new Set(items.map(({code}) => code)), lines = failures.filter(({code}) => !codes.has(code)).map((failure) => h("li.kind.failed", {}, h("span.state.s-unsure", {"aria-hidden": "true"}, "–"), h("span.kind-text", {}, `${failure.component}: not scored`), h("code", {}, failure.code)));
     for (const some of [...kinds.values()].slice(0, KINDS_SHOWN)) {
       let at = -1;
       const [first] = some;
       lines.push(h("li", {}, h("button.kind", {type: "button", title: "Show where", click: () => { at = (at + 1) % some.length; go(some[at].id); }}, stateSign(first.state),
-        h("span.kind-text", {}, [...new Set(some.map((one) => one.text || one.label || one.note || one.code))].slice(0, 4).join(" · ")), first.code && h("code", {}, first.code), some.length > 1 && h("span.times", {}, `×${some.length}`))));
+        h("span.kind-text", {}, [...new Set(some.map((one) => one.text || [one.label, one.note].filter(Boolean).join(": ") || one.code))].slice(0, 4).join(" · ")), first.code && h("code", {}, first.code), some.length > 1 && h("span.times", {}, `×${some.length}`))));
     }
     const more = kinds.size - KINDS_SHOWN;
     const none = !lines.length && h("p.rest", {}, reading.label === "Pass" ? "Nothing was found." : reading.label === "unscored" ? "This case was not scored." : "No single finding: the label follows from the values.");
-    return h("section.card.wrong", {"aria-label": "What is wrong"}, head, lines.length > 0 && h("ul.kinds", {}, lines), none, more > 0 && h("p.rest", {}, `${counted(more, "further kind")} among the checks.`));
+    return h("section.card.wrong", {"aria-label": "What is wrong"}, head, lines.length > 0 && h("ul.kinds", {}, lines), none, more > 0 && h("p.rest", {}, `and ${grouped.format(more)} more, among the checks`));
   }
 
   /** Signs and numbers of what is wrong in a section, for its tab. */

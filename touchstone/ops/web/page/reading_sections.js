@@ -114,7 +114,8 @@ function readingSections(places, prefix) {
       }
     },
     bars(section, body) {
-      body.append(h("dl.bars", {}, (section.bars ?? []).map((bar) => {
+      if (!section.bars?.length) return body.append(h("p.rest", {}, "No values."));
+      return body.append(h("dl.bars", {}, (section.bars ?? []).map((bar) => {
         const known = typeof bar.value === "number", fill = h("i");
         fill.style.width = known ? `${Math.max(0, Math.min(1, (bar.value - bar.low) / (bar.high - bar.low || 1))) * 100}%` : "0";
         const about = [typeof bar.share === "number" && `weight ${percent(bar.share)}`, bar.better === "lower" && h("span", {title: "lower is better"}, h("span", {"aria-hidden": "true"}, "↓"), h("span.sr", {}, "lower is better"))].filter(Boolean);
