@@ -19,9 +19,9 @@ CANARY = "Zanzibar Canary"
 
 
 @contextmanager
-def history(folder: Path, archive_url: str = "memory://") -> Iterator[Opened]:
+def history(folder: Path, archive_url: str = "memory://", store_url: str | None = None) -> Iterator[Opened]:
     """Five results of four events; the events e-0 and t-0 are kept, with a patient's name in them."""
-    store = ResultStore.open(f"sqlite:///{folder / 'store.db'}", create=True)
+    store = ResultStore.open(store_url or f"sqlite:///{folder / 'store.db'}", create=True)
     index = CaseIndex(store.engine)
     archive = Archive(Objects.open(archive_url), index, ArchiveSettings())
     add(

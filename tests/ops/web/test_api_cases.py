@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 import tests.ops.web.served
-from tests.ops.store.histories import add, scored
+from tests.ops.store.histories import AT, add, scored
 from tests.ops.web.history import CANARY, history
 from tests.ops.web.served import served, toy_suite
 from touchstone.ops.store.archive.archive import open_archive
@@ -273,3 +273,17 @@ async def test_without_an_archive_it_is_said_that_texts_are_not_kept_and_nothing
         assert (refused.status_code, refused.json()["error"].partition(",")[0]) == (503, "there is no archive here")
         assert str(folder) not in refused.text
         assert not folder.exists()
+
+
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [("gzip, deflate, br", "gzip"), ("br, GZIP;q=0.5", "gzip"), ("gzip;q=1.0", "gzip"), ("gzip;q=0", None), ("gzip; q=0.000", None), ("identity", None),
+     ("gzipped", None)],
+)  # fmt: skip
+async def test_a_large_document_is_compressed_for_who_takes_it_and_comes_back_whole(opened: Opened, accepted: str, encoding: str | None) -> None:
+    document = b'{"kind": "safe", "id": "e-9", "output": {"summary": "%s"}}' % (b"word " * 20_000)
+    opened.open_archive().keep("e-9", "safe", "case-9", document, at=AT)
+    async with served(sources=opened) as web:
+        answer = await web.client.get("/api/cases/e-9/document", headers={"Accept-Encoding": accepted})
+        assert (answer.headers.get("content-encoding"), answer.headers["vary"], answer.content) == (encoding, "Accept-Encoding", document)
+        assert encoding is None or int(answer.headers["content-length"]) < len(document) / 10

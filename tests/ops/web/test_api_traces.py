@@ -9,7 +9,7 @@ import pytest
 
 from tests.ops.web.history import CANARY, history
 from tests.ops.web.served import served
-from touchstone.ops.web.api import models
+from touchstone.ops.web.api import models, run_models
 from touchstone.ops.web.api.sources import Opened
 
 READER, WRITER, ADMIN, OF_ONE = "reader-0123456789", "writer-0123456789", "admin-0123456789a", "of-one-0123456789"
@@ -114,11 +114,11 @@ async def test_a_case_is_removed_only_by_an_admin_of_all_suites_who_says_so(open
 async def test_runs_are_listed_and_compared(opened: Opened) -> None:
     async with served(sources=opened) as web:
         listed = (await web.get("/api/runs")).json()
-        models.Runs.model_validate(listed)
+        run_models.Runs.model_validate(listed)
         names = {run["suite"]: run["run"] for run in listed["runs"]}
         assert names.keys() == {"one", "two"}
         compared = await web.client.get("/api/compare", params={"a": names["one"], "b": names["two"]})
-        models.Compared.model_validate(compared.json())
+        run_models.Compared.model_validate(compared.json())
         assert (compared.json()["pairs"], compared.json()["flips"]) == (1, [{"from": "Fail", "to": "Pass", "count": 1}])
         assert [case["event_id"] for case in compared.json()["cases"]] == ["e-0"]
         for wrong, status in (

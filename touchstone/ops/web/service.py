@@ -1,10 +1,13 @@
 """What all handlers share, and two kinds of response."""
 
+import re
+import zlib
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -36,6 +39,10 @@ class Service:
     open_sources: Callable[[], Any] | None = None
 
 
+#: Smaller responses are sent as they are.
+PACKED_BYTES_MIN = 65_536
+
+
 class Json(Response):
     """JSON by orjson; NaN and infinities become null."""
 
@@ -44,6 +51,24 @@ class Json(Response):
     def render(self, content: Any) -> bytes:
         """The bytes."""
         return orjson.dumps(content)
+
+
+def packed(body: bytes, asked: Headers) -> Response:
+    """JSON, compressed if it is large and the client takes gzip: a document of megabytes shrinks to a tenth in some 10 ms a megabyte.
+
+    Call it in a thread. Only for what holds nothing that the same request can choose, so that its size tells nothing.
+    """
+    headers = {"Vary": "Accept-Encoding"}
+    if len(body) >= PACKED_BYTES_MIN and _takes_gzip(asked):
+        compressor = zlib.compressobj(level=1, wbits=31)
+        body, headers["Content-Encoding"] = compressor.compress(body) + compressor.flush(), "gzip"
+    return Response(body, media_type="application/json", headers=headers)
+
+
+def _takes_gzip(asked: Headers) -> bool:
+    """True if `Accept-Encoding` has gzip, and not with the weight 0."""
+    parts = (one.replace(" ", "").partition(";") for one in asked.get("accept-encoding", "").lower().split(","))
+    return any(name == "gzip" and not re.fullmatch(r"q=0(\.0*)?", weight) for name, _, weight in parts)
 
 
 def refused(text: str, status: int, headers: Mapping[str, str] | None = None) -> Response:

@@ -4,7 +4,7 @@ from touchstone.ops.store.case_filter import LABELS, SEVERITIES, SORTS, SOURCES
 from touchstone.ops.store.history import FACETS, PAGE_MAX
 from touchstone.ops.store.runs import RUNS_MAX
 from touchstone.ops.web.addresses import Address, Parameter
-from touchstone.ops.web.api import bodies, models
+from touchstone.ops.web.api import bodies, models, run_models
 from touchstone.schemas.trace import ProductionTrace
 
 FILTER = (
@@ -72,6 +72,6 @@ ADDRESSES = (
             refusals=(*AWAY, *BODY, 404)),
     Address("/api/search", "Search the texts of kept cases, step by step. Needs the scope text.", models.Found, method="post", body=bodies.SearchBody,
             refusals=(*AWAY, *BODY)),
-    Address("/api/runs", "Runs of the history, latest first.", models.Runs, (*FILTER, Parameter("limit", "at most so many", 1, RUNS_MAX)), refusals=AWAY),
-    Address("/api/compare", "Two runs side by side.", models.Compared, (*COMPARED, CURSOR, LIMIT), refusals=(*AWAY, 404)),
+    Address("/api/runs", "Runs of the history, latest first.", run_models.Runs, (*FILTER, Parameter("limit", "at most so many", 1, RUNS_MAX)), refusals=AWAY),
+    Address("/api/compare", "Two runs side by side.", run_models.Compared, (*COMPARED, CURSOR, LIMIT), refusals=(*AWAY, 404)),
 )  # fmt: skip

@@ -23,7 +23,7 @@ from touchstone.ops.web.api.reviewers import check_reviewers, reviewer_of
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.api.spans import spans_of
 from touchstone.ops.web.results import replay
-from touchstone.ops.web.service import Json
+from touchstone.ops.web.service import Json, packed
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.projection import NO_SUITES, ResultRow, restore
@@ -145,7 +145,7 @@ class OneCase:
         why = why if has_right or case is None else "no_right"
         # The model writes itself, several times faster than through objects of Python.
         head = orjson.dumps({"result_id": row.result_id, "text": why})[:-1]
-        return Response(head + b',"reading":' + reading.model_dump_json().encode() + b"}", media_type="application/json")
+        return packed(head + b',"reading":' + reading.model_dump_json().encode() + b"}", call.headers)
 
     def _text_of(self, found: CaseHistory) -> tuple[str, bytes | None]:
         """The event's bytes as kept; without them, why."""
@@ -161,7 +161,7 @@ class OneCase:
             return "gone", None
 
     def _document(self, call: Call) -> Response:
-        return Response(self.text_of(self.found(call)), media_type="application/json")
+        return packed(self.text_of(self.found(call)), call.headers)
 
     def text_of(self, found: CaseHistory) -> bytes:
         """The event's bytes as kept. Raises `Refusal` (404)."""
