@@ -24,7 +24,8 @@ TOKENS = (f"all:{TOKEN['results']}", *(f"all/{scope}:{TOKEN[scope]}" for scope i
 NEEDS = {
     ("get", "/v1/events"): "results", ("get", "/v1/ws"): "results", ("post", "/v1/ticket"): "", ("get", "/v1/summary"): "results",
     ("get", "/v1/results"): "results", ("get", "/v1/results/{id}"): "results", ("get", "/v1/batches"): "results", ("get", "/v1/batches/{id}"): "results",
-    ("get", "/v1/outcomes"): "results", ("get", "/v1/suites"): "results", ("get", "/metrics"): "results", ("get", "/openapi.json"): "", ("get", "/asyncapi.json"): "results",
+    ("get", "/v1/suites"): "results", ("get", "/metrics"): "results", ("get", "/openapi.json"): "", ("get", "/asyncapi.json"): "results",
+    ("get", "/v1/outcomes"): "results",
     ("get", "/api/cases"): "results", ("get", "/api/facets"): "results", ("get", "/api/cases/{id}"): "results", ("patch", "/api/cases/{id}"): "annotate",
     ("delete", "/api/cases/{id}"): "admin", ("get", "/api/cases/{id}/reading"): "results", ("get", "/api/cases/{id}/document"): "text",
     ("get", "/api/views"): "results", ("put", "/api/views/{id}"): "annotate", ("delete", "/api/views/{id}"): "annotate",
