@@ -1,11 +1,12 @@
 import asyncio
 import json
+import os
 import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from statistics import median
 from typing import TYPE_CHECKING, Any, cast
 
@@ -100,6 +101,47 @@ async def test_results_appear_and_a_killed_service_comes_back_with_nothing_misse
     # A result that came twice would be one row all the same, so what came is counted too.
     assert await tab.page.get_attribute("#feed", "data-taken") == str(len(sent))
     assert await tab.page.locator("#feed .mark").count() == 0
+
+
+#: Notes every state that the page says, with how many results its list has taken by then.
+WATCH_THE_STATE = """() => {
+  window.said = [];
+  const note = () => window.said.push([document.body.dataset.state, document.querySelector("#state").textContent, state.taken]);
+  new MutationObserver(note).observe(document.querySelector("#state"), {childList: true, characterData: true, subtree: true});
+}"""
+
+
+async def test_the_state_is_true_through_15000_events_to_catch_up_and_a_killed_broker(start: Start, broker: Broker, space: Namespace, look: Open) -> None:
+    many = 15_000
+    (port,) = free_ports("127.0.0.1", 1)
+    embedded = broker.embedded
+    assert embedded is not None
+    service = start("serve", "--port", str(port))
+    await up(service)
+    tab = await look(f"http://127.0.0.1:{port}/")
+    await tab.until("document.body.dataset.state === 'live'")
+    service.process.send_signal(signal.SIGKILL)
+    await tab.until("document.body.dataset.state === 'reconnecting'")
+    scored_at = datetime.now(UTC).isoformat()
+    headers = [("ce_type", b"touchstone.result")]
+    await produce(broker, space.topic("results"), [(number % PARTITIONS, result_bytes(str(number), scored_at=scored_at), headers) for number in range(many)])
+    embedded.set_rtt(150)  # so that reading takes long enough to be seen
+    await tab.page.evaluate(WATCH_THE_STATE)
+    start("serve", "--port", str(port))
+    await tab.until("document.body.dataset.state === 'live'")
+    embedded.set_rtt(0)
+    await tab.until("document.querySelector('#figures a').textContent === '15,000'")
+    said = await tab.page.evaluate("window.said")
+    assert [text for _, text, _ in said if "of 15,000" in text], said
+    assert not [one for one in said if one[0] == "live" and one[2] < 200], "it was called live before the latest results were there"
+    # The broker is killed: nothing on the page is called live, and what is shown says how old it is.
+    pid = embedded.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
+    await tab.until("document.querySelector('#state').textContent.includes('stale since')")
+    assert await tab.page.evaluate("document.body.dataset.state") == "away"
+    assert "cannot reach Kafka" in await tab.text("#notice")
+    assert (await tab.page.title()).startswith("⚠")
 
 
 #: Notes when a result is in the live list, and how late the page's own timer is, which a busy machine makes.

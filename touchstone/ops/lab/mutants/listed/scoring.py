@@ -188,6 +188,22 @@ SCORING: tuple[Mutant, ...] = (
         ("tests/ops/web/test_access.py",),
     ),
     Mutant(
+        "lost_events_of_any_suite",
+        "a token for one suite reads where another one's events were lost",
+        "touchstone/ops/web/documents.py",
+        "if one.at_ms >= since_ms and grant.sees(one.suite)]",
+        "if one.at_ms >= since_ms]",
+        ("tests/ops/web/test_api.py",),
+    ),
+    Mutant(
+        "bins_beside_their_edges",
+        "a bar of the page counts other cases than its link shows",
+        "touchstone/ops/web/overview.py",
+        "bins[min(BINS, bisect_right(edges, value)) - 1] += 1",
+        "bins[min(BINS - 1, max(0, int(value / (high / BINS - low / BINS) - 1e-9)))] += 1",
+        ("tests/ops/web/test_api.py",),
+    ),
+    Mutant(
         "document_type_is_read",
         "a C-CDA document with a document type is validated, entities and all",
         "touchstone/scorers/clinical/formats/ccda/xml_reader.py",
