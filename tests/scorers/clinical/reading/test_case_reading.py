@@ -281,3 +281,12 @@ def test_an_entry_that_is_read_from_a_resource_is_marked_by_the_gravest_finding_
     assert [(row.state, row.finding) for row in labs.rows] == [(None, None), ("bad", 1), (None, None), (None, None)]
     assert "@" not in "".join(cell for row in labs.rows for cell in row.cells)
     assert section(reading, "findings").items[0].note.startswith("FHIR: line ")
+
+
+def test_what_is_absent_from_an_object_of_a_list_names_the_object(validator: DocumentValidator) -> None:
+    document = {"resourceType": "Patient", "contact": [{"name": {"family": "A"}}, {"gender": "female", "telecom": [{"value": "1"}]}]}
+    reading, result = read(trace(fhir=json.dumps(document)), validator)
+    notes = {result.findings[item.finding].path: item.note for item in section(reading, "findings").items if item.finding is not None}
+    path = next(path for path in notes if path.startswith("outputs.fhir/Patient.contact[1].telecom[0]"))
+    assert notes[path].startswith("FHIR: line ")
+    assert notes[path].endswith("telecom[0], the element around it)") or notes[path].endswith("(in telecom[0])")

@@ -146,13 +146,13 @@ class _Walk:
         if sign == "[":
             return self._array(wanted, at, spot)
         _, end = self._scan(self._text, at)
-        self._assign(wanted, Spot(spot.start, end))
+        self._assign(wanted, spot._replace(end=end))
         return int(end)
 
     def _assign(self, wanted: _Wanted, spot: Spot) -> None:
         """The place of the paths that end here; those below are not in the document, and get it as their nearest one."""
         for path in wanted.everything():
-            self._found[path] = Spot(spot.start, spot.end, is_exact=False)
+            self._found[path] = spot._replace(is_exact=False)
         for path in wanted.ends:
             self._found[path] = spot
 
@@ -175,11 +175,12 @@ class _Walk:
                 at = self._entries(wanted, at, inner)
             elif inner is not None:
                 seen.add(name)
-                at = self.value(inner, at, Spot(key_at, key_end))
+                # A resource is called by its type and number, not by the member that it stands in.
+                at = self.value(inner, at, Spot(key_at, key_end, name=spot.name if name == "resource" and spot.name else name))
             else:
                 _, at = self._scan(text, at)
             if key == "resourceType":  # it stands for the whole resource
-                spot = Spot(key_at, at)
+                spot = Spot(key_at, at, name=spot.name)
             at = self.blanks(at)
             if text[at] == ",":
                 at = self.blanks(at + 1)
@@ -191,7 +192,7 @@ class _Walk:
         absent += [inner for inner in wanted.resources.values() if id(inner) not in self._matched]
         for inner in absent:
             for path in inner.everything():
-                self._found[path] = Spot(spot.start, spot.end, is_exact=False)
+                self._found[path] = spot._replace(is_exact=False)
         return at + 1
 
     @staticmethod
@@ -217,7 +218,7 @@ class _Walk:
             inner = wanted.items.get(index)
             if inner is None and index == 0 and wanted.members:  # a path without a number leads into the first
                 inner = _Wanted([], wanted.members)
-            at = self.blanks(self.value(inner, at, Spot(at, at + 1)) if inner is not None else self._scan(text, at)[1])
+            at = self.blanks(self.value(inner, at, Spot(at, at + 1, name=f"{spot.name}[{index}]")) if inner is not None else self._scan(text, at)[1])
             index += 1
             if text[at] == ",":
                 at = self.blanks(at + 1)
@@ -243,7 +244,7 @@ class _Walk:
                 below = wanted.resources.get((name, number))
                 if below is not None:
                     self._matched.add(id(below))
-                    self.value(_Wanted([], {"resource": below}), entry_at, Spot(entry_at, entry_at + 1))
+                    self.value(_Wanted([], {"resource": below}), entry_at, Spot(entry_at, entry_at + 1, name=f"{name}[{number}]"))
             index += 1
             at = self.blanks(at)
             if text[at] == ",":
@@ -251,5 +252,5 @@ class _Walk:
             elif text[at] != "]":
                 raise ValueError("no comma")
         if inner is not None:
-            self.value(inner, begin, Spot(begin, begin + 1))
+            self.value(inner, begin, Spot(begin, begin + 1, name="entry"))
         return at + 1

@@ -81,9 +81,13 @@ def _located(document: Displayed, lines: Lines, one: About, spot: Spot | None) -
         return Located(None, "the document is empty")
     line, column = lines.line_and_column(start)
     state = STATES[one.finding.severity] if spot.is_exact or one.finding.severity == "info" else "missing"
-    note = "" if spot.is_exact else "the element itself is not in the document; this is the nearest one around it"
+    if spot.is_exact:
+        # An object of a list has no name of its own where it begins.
+        note = f"in {spot.name}" if end - start == 1 and spot.name else ""
+    else:
+        note = f"absent; this is {spot.name}, the element around it" if spot.name else "absent; this is the element around it"
     mark = Mark(state=state, start=start, end=end, line=line, column=column, finding=one.number, code=one.finding.code, note=note, to=(one.item,))
-    return Located(mark, f"line {line}, column {column}" + ("" if spot.is_exact else " (absent; this is the element around it)"))
+    return Located(mark, f"line {line}, column {column}" + (f" ({note})" if note else ""))
 
 
 def _why(document: Displayed, one: About) -> str:

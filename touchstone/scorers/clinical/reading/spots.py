@@ -15,11 +15,15 @@ STEPS_MAX: Final = 400
 
 
 class Spot(NamedTuple):
-    """Characters `start` to `end` of a text. `is_exact`: False if the element is not in the document, and this is its nearest enclosing one."""
+    """Characters `start` to `end` of a text. `is_exact`: False if the element is not in the document, and this is its nearest enclosing one.
+
+    `name`: of the element that is marked, as the path has it (`identifier[1]`); empty where it is not known.
+    """
 
     start: int
     end: int
     is_exact: bool = True
+    name: str = ""
 
 
 #: Path → its place; None if the document has no such place.
