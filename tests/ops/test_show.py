@@ -194,4 +194,15 @@ def test_a_case_without_a_marked_check_says_so_and_one_that_passed_says_nothing(
         return headline(CaseReading(suite="s", name="n", label=label))
 
     assert lines("Pass") == []
-    assert lines("Review") == [("note", "no check is marked: the scores decide the label")]
+    assert lines("Review") == [("note", "no check is marked as wrong; the scores and what was not checked are below")]
+
+
+def test_a_table_that_is_wider_than_the_terminal_is_drawn_as_lines() -> None:
+    columns = ("Test", "Code", "Value", "Unit", "Status", "Date")
+    row = Row(id="r", cells=("Hemoglobin A1c", "4548-4", "7.4", "%", "final", "2026-09-10T09:05:00-05:00"), state="bad")
+    reading = CaseReading(suite="s", name="n", label="Fail", sections=(TableSection(id="labs", title="Labs", columns=columns, rows=(row,)),))
+    narrow = "".join(reading_pieces(reading, Drawing(width=60)))
+    assert "✗ Hemoglobin A1c, Code 4548-4, Value 7.4, Unit %," in narrow
+    assert "Test" not in narrow
+    assert "Hemoglobin A1c   4548-4   7.4" in "".join(reading_pieces(reading, Drawing(width=120)))
+    assert "Hemoglobin A1c   4548-4   7.4" in "".join(reading_pieces(reading, Drawing()))

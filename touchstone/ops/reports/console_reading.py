@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.table import Table as Grid
@@ -31,6 +32,8 @@ from touchstone.schemas.reading import CaseReading, Mark, MarkState
 from touchstone.scorers.reporting.words import counted, number, visible
 
 _BAR_CELLS: Final = 20
+#: Columns that are folded where they do not fit; a table of more would fold its words, and its rows become lines.
+_COLUMNS_FOLDED_MAX: Final = 4
 _STYLES: Final[dict[MarkState, str]] = {"good": "green", "missing": "yellow", "bad": "red", "unsure": "magenta", "note": "cyan"}
 _LABELS: Final = {"Pass": "green", "Review": "yellow", "Warn": "yellow", "Fail": "red", "unscored": "magenta"}
 _EVERYTHING: Final = "--all shows everything"
@@ -147,10 +150,28 @@ def _grid(header: tuple[str, ...], rows: list[list[Text]], drawing: Drawing) -> 
         grid.add_column(literal(header[column]), overflow="fold")
     for row in rows[:most]:
         grid.add_row(*(row[column] if column < len(row) else Text() for column in kept))
-    if kept:
+    widest = sum(max((cell_len(header[column]), *(row[column].cell_len for row in rows[:most] if column < len(row)))) + 3 for column in kept)
+    if drawing.width is not None and widest > drawing.width and len(kept) > _COLUMNS_FOLDED_MAX:
+        yield from (_row_line(header, row, kept) for row in rows[:most])
+    elif kept:
         yield grid
     if len(rows) > most:
         yield literal(f"and {len(rows) - most} more; {_EVERYTHING}", "dim")
+
+
+def _row_line(header: tuple[str, ...], row: list[Text], kept: list[int]) -> Text:
+    """A row of a table that is too wide for the terminal: its cells one after the other, each but the first with its heading."""
+    cells = [(header[column], row[column]) for column in kept if column < len(row) and row[column].plain]
+    line = Text()
+    named = 0
+    for heading, cell in cells:
+        if line.plain:
+            line.append(", " if named and heading else " ")
+        if heading and named:
+            line.append_text(literal(f"{heading} ", "dim"))
+        named += bool(heading)
+        line.append_text(cell)
+    return line
 
 
 def _bars(section: parts.BarsSection) -> RenderableType:

@@ -49,7 +49,8 @@ def headline(reading: CaseReading) -> list[tuple[MarkState, str]]:
             listed = ", ".join(told[:_NAMES_MAX]) + (f" and {rest:,} more" if rest and told else "")
             lines.append((state, f"{len(names):,} {word}{f': {listed}' if listed else ''}"))
     if not lines and reading.label != "Pass":
-        lines.append(("note", "no check is marked: the scores decide the label"))
+        why = "not scored" if reading.label == "unscored" else "no check is marked as wrong"
+        lines.append(("note", f"{why}; the scores and what was not checked are below"))
     return lines
 
 
