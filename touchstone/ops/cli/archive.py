@@ -107,10 +107,14 @@ def status(store: StoreOption = None, url: UrlOption = None, config: ConfigOptio
 def reindex(store: StoreOption = None, url: UrlOption = None, config: ConfigOption = None) -> None:
     """Write the index anew from the objects: rows of cases, and results that the store has lost. What is there stays.
 
+    A run that was stopped is continued by the same command.
+
     Example: touchstone archive reindex --store sqlite:///results.db
     """
-    with opened(store, url, config) as kept:
-        counts = kept.reindex()
+    from touchstone.ops.cli.common.progress import Progress
+
+    with opened(store, url, config) as kept, Progress("objects", every=1) as progress:
+        counts = kept.reindex(progress.step)
     typer.echo(f"{counts['cases']:,} cases in the index, {counts['results']:,} results restored, {counts['unreadable']:,} objects could not be read.")
 
 

@@ -23,6 +23,7 @@ EXPERIMENTS = {
     "bench judge": ("bench.judge.command", "the judge beside a raw client, and what suites ask it"),
     "bench judge-faults": ("bench.judge.faults", "every fault of a judge's server in every way of asking: requests, cents and seconds"),
     "bench live": ("bench.live.command", "the live service with many clients, some of which read nothing"),
+    "bench history": ("bench.history.command", "lists, searches and counts over many cases, and reindexing and removal in the archive"),
     "bench clinical": ("bench.clinical.command", "FHIR, HL7 v2 and C-CDA validation in one table"),
     "bench fhir": ("bench.clinical.fhir", "FHIR validation beside fhir.resources"),
     "bench hostile-fhir": ("bench.clinical.hostile_fhir", "time and memory of FHIR validation on hostile input"),

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 import orjson
-from sqlalchemy import Connection, Engine, Table, bindparam, func, select, update
+from sqlalchemy import Connection, Engine, Select, Table, bindparam, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -95,6 +95,20 @@ class CaseIndex:
                 query = kept.order_by(*oldest).limit(max(0, min(limit, total - keep_newest)))
                 found |= {row.event_id: case_of(row) for row in connection.execute(query)}
         return sorted(found.values(), key=lambda row: (row.at, row.event_id))[:limit]
+
+    def expiring(self, *, before: datetime | None = None, keep_newest: int | None = None) -> tuple[int, int]:
+        """How many kept cases retention would remove, and their bytes."""
+        kept = select(cases.c.at, cases.c.event_id, cases.c.bytes).where(cases.c.state == "kept")
+        with reading(self.engine) as connection:
+            # Both name the oldest ones, so that the cases of one are among those of the other.
+            counts = []
+            if before is not None:
+                counts.append(connection.execute(_summed(kept.where(cases.c.at < to_micros(before)))).one())
+            if keep_newest is not None:
+                total = connection.execute(select(func.count()).select_from(cases).where(cases.c.state == "kept")).scalar_one()
+                oldest = kept.order_by(cases.c.at, cases.c.event_id).limit(max(0, total - keep_newest))
+                counts.append(connection.execute(_summed(oldest)).one())
+        return max(((int(count), int(size)) for count, size in counts), default=(0, 0))
 
     def drop(self, event_ids: Sequence[str], state: CaseState = "removed") -> int:
         """Note that the archive no longer holds these events; returns how many it held."""
@@ -211,6 +225,12 @@ def feedback_row(row: Any) -> Feedback:
 def _columns_of_annotation(one: Annotation) -> dict[str, Any]:
     names = ("event_id", "revision", "id", "trace_id", "reviewer", "review_pass")
     return {**{name: getattr(one, name) for name in names}, "at": to_micros(one.at), "body": orjson.dumps(one.body).decode()}
+
+
+def _summed(chosen: Select[Any]) -> Select[Any]:
+    """How many cases are chosen, and their bytes."""
+    rows = chosen.subquery()
+    return select(func.count(), func.coalesce(func.sum(rows.c.bytes), 0)).select_from(rows)
 
 
 def _states(event_ids: Sequence[str]) -> Any:

@@ -3,13 +3,14 @@
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from touchstone.ops.store.archive import reindexing
 from touchstone.ops.store.archive.archive import Archive, open_archive
 from touchstone.ops.store.archive.documents import NotKept
 from touchstone.ops.store.archive.objects import Missing, NoArchive
@@ -17,8 +18,10 @@ from touchstone.ops.store.archive.policy import Policy, point_of
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.results import ResultStore
+from touchstone.ops.store.schema import cases, results
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.schemas.settings.house import ArchiveSettings
+from touchstone.scorers.registry import usable_suites
 from touchstone.streams.account.projection import Position, project
 from touchstone.streams.wire.codec import encode_result
 
@@ -46,13 +49,6 @@ class Sent:
 def store_all(store: ResultStore, *scored: ScoreResult) -> None:
     reached = store.positions("results").get(0)
     store.apply(project("results", {0: reached}, {0: [Sent((reached or 0) + place, one) for place, one in enumerate(scored)]}), 0.0)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[ResultStore]:
-    opened = ResultStore.open(f"sqlite:///{tmp_path / 'store.db'}", create=True)
-    yield opened
-    opened.close()
 
 
 @pytest.fixture
@@ -187,6 +183,45 @@ def test_an_index_that_was_lost_is_written_anew_with_the_results(archive: Archiv
         )
     assert anew.reindex()["results"] == 0
     fresh.close()
+
+
+def test_a_reindex_passes_over_what_is_there_and_reads_only_what_is_missing(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reindexing, "_AT_A_TIME", 3)
+    for number in range(8):
+        archive.keep(f"e-{number}", "safe", "", event(f"e-{number}"), at=NOON)
+        archive.keep_result(f"e-{number}", f"x-e-{number}", encode_result(result(f"e-{number}", offset=number))[1])
+        archive.keep(f"t-{number}", "trace", f"trace-{number}", trace(f"trace-{number}"), at=NOON)
+    assert archive.reindex() == {"cases": 16, "results": 8, "unreadable": 0}
+    with archive.index.engine.begin() as connection:
+        connection.execute(cases.delete().where(cases.c.event_id.in_(["e-3", "t-5"])))
+        connection.execute(results.delete().where(results.c.event_id == "e-6"))
+    read, told, get = list[str](), list[int](), archive.objects.get
+    monkeypatch.setattr(archive.objects, "get", lambda path, *rest: read.append(path) or get(path, *rest))  # type: ignore[func-returns-value]
+    assert archive.reindex(told.append) == {"cases": 16, "results": 1, "unreadable": 0}
+    assert sorted(read) == ["cases/safe/e-3.json", "results/e-6/x-e-6.json", "traces/trace-trace-5.json"]
+    assert told == [3, 6, 8, 11, 14, 16, 19, 22, 24]
+
+
+def test_a_restored_result_is_in_its_suites_batch_and_is_as_good_as_before(archive: Archive, store: ResultStore) -> None:
+    scored = result("t", "clinical", kind="trace").model_copy(update={"values": {"overall": 80.0}, "attributes": {"source": "eval", "day": "2026-02-04"}})
+    store.apply(project("results", {0: None}, {0: [Sent(0, scored)]}, usable_suites()), 0.0)
+    archive.keep("t", "trace", "t", trace("t"))
+    archive.keep_results_of("t")
+    with store.engine.begin() as connection:
+        before = connection.execute(select(results)).one()
+        assert (before.overall, before.batch_id is not None) == (0.8, True)
+        connection.execute(results.delete())
+    archive.reindex()
+    with store.engine.begin() as connection:
+        assert connection.execute(select(results)).one() == before
+
+
+def test_a_dry_run_of_retention_names_what_a_run_removes(archive: Archive) -> None:
+    for number in range(9):
+        archive.keep(f"e-{number}", "safe", "", event(f"e-{number}", "x" * number), at=NOON + timedelta(days=number))
+    for before, keep_newest in ((NOON + timedelta(days=2), None), (None, 6), (NOON + timedelta(days=4), 8), (NOON, 20)):
+        planned = archive.retention(before=before, keep_newest=keep_newest)
+        assert archive.retention(before=before, keep_newest=keep_newest, dry_run=False) == planned
 
 
 def test_text_is_found_in_steps_whatever_its_case_and_its_spelling_in_json(archive: Archive, store: ResultStore) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from touchstone.ops.store.archive.encryption import Cipher
 from touchstone.ops.store.archive.keeping import Hits, Keeping, Place
 from touchstone.ops.store.archive.objects import Objects
-from touchstone.ops.store.archive.reindexing import reindex
+from touchstone.ops.store.archive.reindexing import Told, reindex
 from touchstone.ops.store.archive.removal import forget, retain
 from touchstone.ops.store.archive.searching import search
 from touchstone.ops.store.case_filter import CaseFilter
@@ -27,9 +27,9 @@ class Archive(Keeping):
         """Remove cases by age and number; returns how many, and their bytes. See `removal`."""
         return retain(self, before=before, keep_newest=keep_newest, dry_run=dry_run)
 
-    def reindex(self) -> dict[str, int]:
-        """Write the rows of all objects anew; returns counts. See `reindexing`."""
-        return reindex(self)
+    def reindex(self, told: Told = lambda _: None) -> dict[str, int]:
+        """Write the rows of all objects that have none; returns counts. See `reindexing`."""
+        return reindex(self, told)
 
     def search_text(self, wanted: CaseFilter, text: str, cursor: str | None = None, budget_s: float = 2.0) -> Hits:
         """Search the text of kept cases, newest first, one step; without an archive `NoArchive`, not "nothing found". See `searching`."""

@@ -3,8 +3,7 @@
 Objects are written before rows, so a row that says `kept` has its object; an object without a row is found by `reindex`. All methods block.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -143,12 +142,8 @@ class Keeping:
             raise Missing
         return self.objects.get(row.path, self.settings.case_bytes_max)
 
-    def each(self, rows: list[CaseRow]) -> Iterator[tuple[CaseRow, bytes | None]]:
-        """Rows with their objects, read side by side; None for an object that is gone or cannot be read."""
-        with ThreadPoolExecutor(min(self.settings.writers, max(1, len(rows)))) as pool:
-            yield from zip(rows, pool.map(self._content, rows), strict=True)
-
-    def _content(self, row: CaseRow) -> bytes | None:
+    def content(self, row: CaseRow) -> bytes | None:
+        """The JSON of a row's event; None if its object is gone or cannot be read."""
         try:
             return self.objects.get(row.path, self.settings.case_bytes_max)
         except (Missing, TooLarge, Undecipherable):

@@ -13,7 +13,6 @@ from touchstone.ops.store.engine import reading
 from touchstone.ops.store.schema import results
 
 _AT_A_TIME: Final = 500
-_COUNTED_MAX: Final = 1_000_000
 
 
 def forget(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) -> list[Place]:
@@ -86,8 +85,7 @@ def _remove_rows(archive: Keeping, identifier: str, at: datetime, *, dry_run: bo
 def retain(archive: Keeping, *, before: datetime | None, keep_newest: int | None, dry_run: bool) -> tuple[int, int]:
     """Remove the objects of cases that are too old, or too many; their rows say `removed`. Results, labels and annotations stay in the store."""
     if dry_run:
-        found = archive.index.expired(before=before, keep_newest=keep_newest, limit=_COUNTED_MAX)
-        return len(found), sum(row.bytes for row in found)
+        return archive.index.expiring(before=before, keep_newest=keep_newest)
     count = size = 0
     while rows := archive.index.expired(before=before, keep_newest=keep_newest, limit=_AT_A_TIME):
         leaving = {row.event_id for row in rows}

@@ -1,6 +1,7 @@
 """Searches the text of kept cases. The text searched for is in no log, error or cursor."""
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Final
 
@@ -30,19 +31,25 @@ def search(archive: Keeping, wanted: CaseFilter, text: str, cursor: str | None, 
     only = replace(wanted, kept="yes")
     until, left = time.monotonic() + budget_s, archive.settings.search_bytes_max
     found: list[ListedCase] = []
-    while True:
-        page = history.cases(only, _AT_A_TIME, at)
-        rows: dict[str, CaseRow] = {row.event_id: row.kept for row in page.rows if row.kept is not None and row.kept.state == "kept"}
-        matching = {row.event_id for row, data in archive.each(list(rows.values())) if data is not None and _holds(data, needle)}
-        found += [row for row in page.rows if row.event_id in matching]
-        searched += len(page.rows)
-        left -= sum(row.bytes for row in rows.values())
-        at = page.next
-        if at is None or time.monotonic() >= until or left <= 0:
-            return Hits(tuple(found), None if at is None else f"{searched}~{at}", searched, page.total)
+    total = history.count(only)  # once a step: it takes as long as many pages
+    with ThreadPoolExecutor(archive.settings.writers) as pool:
+        while True:
+            page = history.cases(only, _AT_A_TIME, at, count=False)
+            rows: dict[str, CaseRow] = {row.event_id: row.kept for row in page.rows if row.kept is not None and row.kept.state == "kept"}
+            # A case is searched by the thread that read it, so that only as many as there are threads are in memory.
+            holds = pool.map(lambda row: _holds(archive.content(row), needle), rows.values())
+            matching = {event_id for event_id, it_does in zip(rows, holds, strict=True) if it_does}
+            found += [row for row in page.rows if row.event_id in matching]
+            searched += len(page.rows)
+            left -= sum(row.bytes for row in rows.values())
+            at = page.next
+            if at is None or time.monotonic() >= until or left <= 0:
+                return Hits(tuple(found), None if at is None else f"{searched}~{at}", searched, total)
 
 
-def _holds(data: bytes, needle: str) -> bool:
+def _holds(data: bytes | None, needle: str) -> bool:
+    if data is None:
+        return False
     try:
         return needle in orjson.dumps(orjson.loads(data)).decode().casefold()
     except orjson.JSONDecodeError:
