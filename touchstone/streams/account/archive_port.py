@@ -54,3 +54,7 @@ class CaseArchive(Protocol):
     def check_writable(self) -> None:
         """Write to objects and index and take it back."""
         ...
+
+    def waits(self) -> tuple[float | None, float]:
+        """Moments of the monotonic clock: since when the store of objects has been asked in vain (None: it is not asked), and when it answered last."""
+        ...

@@ -30,8 +30,10 @@ Found = tuple[Position, Record | Outcome]
 class Sources:
     """A reader without a consumer group. Not for several tasks at once."""
 
-    def __init__(self, kafka: KafkaSettings) -> None:
+    def __init__(self, kafka: KafkaSettings, fetch_bytes_max: int) -> None:
+        """`fetch_bytes_max`: of one answer of a broker, unless one record is larger."""
         self._kafka = kafka
+        self._fetch_bytes = fetch_bytes_max
         self._metadata = TopicMetadata(kafka)
         self._consumer: AIOKafkaConsumer = None
 
@@ -95,7 +97,9 @@ class Sources:
     async def _connected(self) -> AIOKafkaConsumer:
         if self._consumer is None:
             # "earliest": what retention deletes while it is read is passed over.
-            consumer = AIOKafkaConsumer(**client_options(self._kafka), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest")
+            consumer = AIOKafkaConsumer(
+                **client_options(self._kafka), group_id=None, enable_auto_commit=False, auto_offset_reset="earliest", fetch_max_bytes=self._fetch_bytes
+            )
             try:
                 await consumer.start()
             except (KafkaError, OSError, TimeoutError, asyncio.CancelledError):

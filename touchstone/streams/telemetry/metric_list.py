@@ -200,6 +200,22 @@ METRICS: tuple[Metric, ...] = (
     Metric("touchstone_archiver_lag_records", "gauge", "records", "Records of this archiver's partitions that it has not read.", ("partition",), ARCHIVER),
     Metric("touchstone_archiver_commits_total", "counter", "times", "Successful commits of offsets.", (), ARCHIVER),
     Metric(
+        "touchstone_archiver_results_expired_total",
+        "counter",
+        "offsets",
+        "Offsets of the results topic that Kafka deleted before an archiver had read them: whether their cases were to be kept is not known.",
+        (),
+        ARCHIVER,
+    ),
+    Metric(
+        "touchstone_archiver_topics_made_anew_total",
+        "counter",
+        "times",
+        "The results topic was another one under the same name; it is read from its beginning.",
+        (),
+        ARCHIVER,
+    ),
+    Metric(
         "touchstone_archiver_dependency_up",
         "gauge",
         "0 or 1",

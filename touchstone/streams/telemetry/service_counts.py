@@ -79,6 +79,8 @@ class ArchiverCounts(ServiceCounts):
         self._cases: defaultdict[tuple[str, ...], int] = defaultdict(int, zeros("touchstone_archiver_cases_total"))
         self._writes = Histogram(STAGE_BUCKETS_S)
         self._commits = 0
+        self._anew = 0
+        self._expired = 0
         super().__init__("archiver", registry)
 
     def results(self, read: int, wanted: int) -> None:
@@ -94,6 +96,11 @@ class ArchiverCounts(ServiceCounts):
         """Count one write of objects and rows, and its duration."""
         self._writes.observe(seconds)
 
+    def skipped(self, *, made_anew: bool, expired: int) -> None:
+        """The results topic was another one than before, or so many of its offsets were deleted unread."""
+        self._anew += made_anew
+        self._expired += expired
+
     def committed(self) -> None:
         """Count a commit."""
         self._commits += 1
@@ -105,3 +112,5 @@ class ArchiverCounts(ServiceCounts):
         yield family("touchstone_archiver_cases_total", dict(self._cases))
         yield family("touchstone_archiver_write_seconds", {(): self._writes})
         yield family("touchstone_archiver_commits_total", {(): self._commits})
+        yield family("touchstone_archiver_results_expired_total", {(): self._expired})
+        yield family("touchstone_archiver_topics_made_anew_total", {(): self._anew})

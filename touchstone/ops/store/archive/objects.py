@@ -1,10 +1,10 @@
 """Immutable objects over obstore: created once, optionally encrypted, listed in pages."""
 
-import contextlib
 import re
 import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import count
@@ -68,6 +68,28 @@ class Objects:
         self._absent = absent
         self._cipher = cipher
         self._creates_once = False
+        self._asked: dict[object, float] = {}
+        #: When a call has ended last, by the monotonic clock.
+        self.answered_at = time.monotonic()
+
+    def asked_at(self) -> float | None:
+        """Since when the oldest call under way has lasted, by the monotonic clock; None if there is none. Read from another thread."""
+        return min(self._asked.copy().values(), default=None)
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """One call: noted while it lasts, its errors as `ArchiveAway`, but not that an object is there or not."""
+        key = object()
+        self._asked[key] = time.monotonic()
+        try:
+            yield
+        except (FileNotFoundError, AlreadyExistsError):
+            raise
+        except (BaseError, OSError) as error:
+            raise ArchiveAway(type(error).__name__) from None
+        finally:
+            del self._asked[key]
+            self.answered_at = time.monotonic()
 
     @property
     def _folder(self) -> Path | None:
@@ -75,7 +97,10 @@ class Objects:
 
     @classmethod
     def open(cls, url: str, cipher: Cipher | None = None) -> "Objects":
-        """Open by URL: `file:///folder`, `s3://bucket/prefix`, `gs://…`, `az://…`. Raises `ConfigError`."""
+        """Open by URL: `file:///folder`, `s3://bucket/prefix`, `gs://…`, `az://…`. Raises `ConfigError`.
+
+        One request to a server takes 5 s to connect and 30 s in all, at the most, unless its variables say otherwise (`AWS_TIMEOUT`).
+        """
         scheme = urlsplit(url).scheme
         if scheme not in SCHEMES:
             raise ConfigError(f"archive.url: begins with {', '.join(f'{one}://' for one in SCHEMES[:-1])}")
@@ -112,13 +137,14 @@ class Objects:
         """Create an object; tells whether it was there before with the same content, or with other content, which stays."""
         stored = data if self._cipher is None else self._cipher.encrypt(data, path)
         try:
-            obstore.put(self._made(), path, stored, mode="create")
+            with self._asking():
+                obstore.put(self._made(), path, stored, mode="create")
         except AlreadyExistsError:
             is_new = False
-        except (BaseError, OSError) as error:
+        except (ArchiveAway, FileNotFoundError) as error:
             # A server that refuses before it has read a large body closes the connection, and its refusal is often lost.
             if not self.exists(path):
-                raise ArchiveAway(type(error).__name__) from None
+                raise error if isinstance(error, ArchiveAway) else ArchiveAway(type(error).__name__) from None
             is_new = False
         else:
             is_new = True
@@ -147,23 +173,20 @@ class Objects:
         """Delete the files that killed writers have left: they write to `NAME#1`, or the next free number, and link it to `NAME` when it is whole."""
         if self._folder is None:
             return
-        for number in count(1):
-            try:
+        with self._asking(), suppress(OSError):  # until there is none, or it is not ours to delete: it is in no list
+            for number in count(1):
                 (self._folder / f"{path}#{number}").unlink()
-            except OSError:  # there is none, or it is not ours to delete: it is in no list
-                return
 
     def get(self, path: str, bytes_max: int | None = None) -> bytes:
         """An object's content. Raises `Missing`, `TooLarge`, `Undecipherable`, `ArchiveAway`."""
         try:
-            found = obstore.get(self._there(), path)
-            if bytes_max is not None and found.meta["size"] > bytes_max:
-                raise TooLarge
-            stored = bytes(found.bytes())
+            with self._asking():
+                found = obstore.get(self._there(), path)
+                if bytes_max is not None and found.meta["size"] > bytes_max:
+                    raise TooLarge
+                stored = bytes(found.bytes())
         except FileNotFoundError:
             raise Missing from None
-        except (BaseError, OSError) as error:
-            raise ArchiveAway(type(error).__name__) from None
         if self._cipher is not None:
             return self._cipher.decrypt(stored, path)
         if Cipher.is_encrypted(stored):
@@ -173,11 +196,10 @@ class Objects:
     def exists(self, path: str) -> bool:
         """True if there is such an object."""
         try:
-            obstore.head(self._there(), path)
+            with self._asking():
+                obstore.head(self._there(), path)
         except FileNotFoundError:
             return False
-        except (BaseError, OSError) as error:
-            raise ArchiveAway(type(error).__name__) from None
         return True
 
     def sweep(self) -> int:
@@ -185,7 +207,7 @@ class Objects:
         before = time.time() - _ABANDONED_S
         found = 0
         for one in self._folder.rglob("*.json#*") if self._folder is not None else ():
-            with contextlib.suppress(FileNotFoundError):  # its writer has just finished
+            with suppress(FileNotFoundError):  # its writer has just finished
                 if _STAGED.search(one.name) and one.stat().st_mtime < before:
                     one.unlink()
                     found += 1
@@ -196,12 +218,11 @@ class Objects:
         store = self._there()
         self._clear_staged(path)
         try:
-            obstore.head(store, path)
-            obstore.delete(store, path)
+            with self._asking():
+                obstore.head(store, path)
+                obstore.delete(store, path)
         except FileNotFoundError:
             return False
-        except (BaseError, OSError) as error:
-            raise ArchiveAway(type(error).__name__) from None
         return True
 
     def list(self, prefix: str = "", after: str | None = None) -> Iterator[Entry]:

@@ -109,3 +109,8 @@ class ArchiveWriter:
         """See whether objects can be created, once each, and read the index; writing a row is what every batch does."""
         self._archive.objects.check_writable()
         self._archive.index.row("probe")
+
+    def waits(self) -> tuple[float | None, float]:
+        """Since when the store of objects has been asked in vain, and when it answered last."""
+        objects = self._archive.objects
+        return objects.asked_at(), objects.answered_at
