@@ -5,6 +5,7 @@ from touchstone.ops.lab.mutants.mutant import Mutant
 _OBJECTS = "touchstone/ops/store/archive/objects.py"
 _REMOVAL = "touchstone/ops/store/archive/removal.py"
 _TEST_ARCHIVE = "tests/ops/store/archive/test_archive.py"
+_TEST_ARCHIVER = "tests/integration/test_archiver.py"
 _TEST_S3 = "tests/integration/test_archive_s3.py"
 
 ARCHIVE: tuple[Mutant, ...] = (
@@ -20,8 +21,8 @@ ARCHIVE: tuple[Mutant, ...] = (
         "lost_refusal_is_an_outage",
         "a large case that is there already stops the archiver for good",
         _OBJECTS,
-        "            if not self.exists(path):\n                raise ArchiveAway(type(error).__name__) from None\n            is_new = False\n",
-        "            raise ArchiveAway(type(error).__name__) from None\n",
+        "            if not self.exists(path):\n",
+        "            if True:\n",
         (f"{_TEST_S3}::test_a_refusal_that_is_lost_is_found_out",),
     ),
     Mutant(
@@ -39,5 +40,21 @@ ARCHIVE: tuple[Mutant, ...] = (
         "[row.path] if row is not None and row.path else _without_row(archive, event_id, dry_run=dry_run)",
         "[row.path] if row is not None and row.path else []",
         (f"{_TEST_ARCHIVE}::test_forgetting_finds_the_object_of_an_archiver_that_was_killed_before_it_wrote_the_row",),
+    ),
+    Mutant(
+        "middle_of_another_topic",
+        "the beginning of a results topic that was made anew is skipped without a word",
+        "touchstone/streams/account/committed.py",
+        "if (of_id and self.topic_id and of_id != self.topic_id) or at > end:",
+        "if at > end:",
+        (_TEST_ARCHIVER,),
+    ),
+    Mutant(
+        "blocked_disk_is_well",
+        "a disk that blocks counts as one that answers, and the archiver waits for it for ever",
+        "touchstone/streams/account/archiver.py",
+        'return ("objects", now - asked_at) if asked_at is not None else',
+        'return ("objects", 0.0) if asked_at is not None else',
+        (f"{_TEST_ARCHIVER}::test_a_disk_that_blocks_is_said_commits_nothing_and_work_goes_on",),
     ),
 )
