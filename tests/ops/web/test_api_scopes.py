@@ -1,5 +1,6 @@
 """Every address with every scope, and in whose name a token writes."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from tests.ops.web.history import history
-from tests.ops.web.served import Served, served
+from tests.ops.web.served import WAIT_S, Served, served
 from touchstone.ops.web.api import models
 from touchstone.ops.web.api.sources import Opened
 from touchstone.ops.web.openapi import ADDRESSES
@@ -71,7 +72,7 @@ async def test_each_address_takes_the_tokens_with_its_scope_and_no_others(opened
 async def test_a_socket_whose_first_message_is_a_token_for_feedback_alone_is_closed(opened: Opened) -> None:
     async with served(sources=opened, tokens=TOKENS) as web, connect(web.address.replace("http", "ws", 1) + "/v1/ws", proxy=None) as socket:
         await socket.send(TOKEN["feedback"])
-        await socket.wait_closed()
+        await asyncio.wait_for(socket.wait_closed(), WAIT_S)
         assert socket.close_code == 4401
 
 
