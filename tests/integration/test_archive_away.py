@@ -164,6 +164,7 @@ def on_scene(broker: Broker, namespace: Namespace, store_url: str, archive_url: 
         scene.process.close()
 
 
+@pytest.mark.slow(60)
 @pytest.mark.postgres
 async def test_an_archiver_waits_for_what_is_away_says_so_and_keeps_everything_then(
     embedded: Broker, namespace: Namespace, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -208,6 +209,7 @@ async def test_an_archiver_waits_for_what_is_away_says_so_and_keeps_everything_t
             admin.dispose()
 
 
+@pytest.mark.slow(20)
 async def test_a_full_disk_and_a_folder_that_is_away_lose_nothing_and_leave_no_half_written_case(
     embedded: Broker, namespace: Namespace, tmp_path: Path
 ) -> None:

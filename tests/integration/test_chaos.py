@@ -53,6 +53,7 @@ def test_promises_hold_while_the_only_broker_is_killed(runner: str, one_node: Br
 
 
 # The runner plays no part: archivers read what workers have sent. `make chaos` has the same on an S3 server.
+@pytest.mark.slow(60)
 @pytest.mark.apache
 def test_cases_are_kept_once_and_whole_while_archivers_are_killed_and_stores_are_away(one_node: Broker, tmp_path: Path) -> None:
     play("archiver", "direct", Grounds("apache", cluster=one_node.cluster), tmp_path)
