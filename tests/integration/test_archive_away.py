@@ -16,6 +16,7 @@ import sqlalchemy
 from sqlalchemy import text
 
 from tests.integration.brokers import Broker, Namespace
+from tests.integration.test_archive_s3 import Forgetful, answering
 from tests.integration.test_store_away import fill, tmpfs
 from tests.integration.workers import Worker, committed, produce
 from tests.s3_servers import lead_to
@@ -225,3 +226,16 @@ async def test_a_full_disk_and_a_folder_that_is_away_lose_nothing_and_leave_no_h
             await scene.without("the store of objects has", lambda: fill(disk), (disk / "filler").unlink)
             await scene.without("the store of objects has", folder.leave, folder.come_back)
         assert [one.name for one in disk.rglob("*#*")] == []
+
+
+def test_an_archiver_ends_at_once_where_objects_would_be_replaced(
+    embedded: Broker, namespace: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    embedded.create_topics(namespace.topics(PARTITIONS))
+    lead_to(S3Server.moto(tmp_path), monkeypatch)
+    with answering(Forgetful) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        with on_scene(embedded, namespace, f"sqlite:///{tmp_path / 'store.db'}", "s3://b/kept") as scene:
+            assert scene.process.process.wait(WAIT_S) == 3
+            assert "archive.url: this store of objects replaces an object that is there already" in scene.process.log
+            assert "Traceback" not in scene.process.log

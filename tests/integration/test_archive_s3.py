@@ -198,27 +198,31 @@ class Hasty(Forgetful):
 
 
 @contextmanager
-def answering(handler: type[BaseHTTPRequestHandler]) -> Iterator[Objects]:
-    """The objects of a server that misbehaves."""
+def answering(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """A server that misbehaves, and its URL."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     Thread(target=server.serve_forever, daemon=True).start()
-    options = {"allow_http": True, "access_key_id": "x", "secret_access_key": "x", "region": "us-east-1", "retry_config": {"max_retries": 0}}
     try:
-        yield Objects(S3Store("b", endpoint=f"http://127.0.0.1:{server.server_port}", **options))  # type: ignore[arg-type]
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
 
 
+def objects_at(url: str) -> Objects:
+    options = {"allow_http": True, "access_key_id": "x", "secret_access_key": "x", "region": "us-east-1", "retry_config": {"max_retries": 0}}
+    return Objects(S3Store("b", endpoint=url, **options))  # type: ignore[arg-type]
+
+
 def test_a_server_that_ignores_conditions_is_refused_at_the_start() -> None:
-    with answering(Forgetful) as objects, pytest.raises(ConfigError, match="replaces an object that is there already"):
-        objects.check_writable()
+    with answering(Forgetful) as url, pytest.raises(ConfigError, match="replaces an object that is there already"):
+        objects_at(url).check_writable()
 
 
 def test_a_refusal_that_is_lost_is_found_out() -> None:
-    with answering(Hasty) as objects:
-        assert objects.put("cases/large.json", b"first") == "same"
-        assert objects.put("cases/large.json", b"second") == "other"
+    with answering(Hasty) as url:
+        assert objects_at(url).put("cases/large.json", b"first") == "same"
+        assert objects_at(url).put("cases/large.json", b"second") == "other"
 
 
 def test_one_that_keeps_them_is_taken_and_holds_nothing_of_the_question(bucket: str) -> None:
