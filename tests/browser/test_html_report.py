@@ -7,7 +7,7 @@ from tests.browser.conftest import Open
 from tests.ops.reports.test_html_reading import page_of, reading
 from tests.ops.reports.toy import SUITE, laid_out, result
 from tests.ops.test_show import EVERY_SECTION
-from touchstone.schemas.reading import CaseReading, ChecksSection, CodeSection, Item, Mark
+from touchstone.schemas.reading import CaseReading, ChecksSection, CodeSection, Item, Mark, Row, TableSection
 from touchstone.scorers.reporting.report import suite_view
 from touchstone.scorers.reporting.view import Table
 
@@ -54,11 +54,15 @@ async def test_a_failed_case_is_read_in_the_report_and_every_text_has_contrast(l
     labels = ("Review", "Pass", "unscored")
     labelled = [reading(label).model_copy(update={"label": label}) for label in labels]
     page = tmp_path / "report.html"
-    page.write_text(page_of(EVERY_SECTION, reading("b"), *labelled), encoding="utf-8")
+    row = Row(id="r", cells=tuple("2026-09-10T09:05:00-05:00" for _ in range(9)))
+    table = TableSection(id="labs", title="Labs", columns=tuple(f"Column {number}" for number in range(9)), rows=(row,))
+    wide = CaseReading(suite="toy", name="wide", label="Fail", sections=(table,))
+    page.write_text(page_of(EVERY_SECTION, reading("b"), wide, *labelled), encoding="utf-8")
     tab = await look(page.as_uri(), 390, 900, color_scheme=scheme)
     await tab.page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     assert await tab.page.evaluate(FAINT) == []
     assert await tab.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert await tab.page.evaluate("[...document.querySelectorAll('.part')].every((part) => part.getBoundingClientRect().right <= innerWidth)")
     await tab.page.click("#reading-1 mark a")
     assert await tab.page.evaluate("document.querySelector('.checks li:target').textContent") == "✗ fact 1 5 mg daily → Text"
     await tab.page.click(".checks li:target .away a")
