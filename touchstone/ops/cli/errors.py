@@ -122,7 +122,7 @@ def report(
 ) -> None:
     """Report how frequent each kind of failure is, and whether reviewing more would find new ones.
 
-    Example: touchstone errors report --format markdown --output docs/ERROR_ANALYSIS.md
+    Example: touchstone errors report -f markdown -o docs/ERROR_ANALYSIS.md
     """
     from touchstone.ops.cli.common.terminal import has_colour, width_of
     from touchstone.ops.reports.writing import stoppable, write_report
