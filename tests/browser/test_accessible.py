@@ -24,6 +24,13 @@ LOOKS: list[tuple[str, int, int, list[str] | None]] = [
     ("dark", 390, 844, OF_LOOKS),
     ("light", 390, 844, OF_LOOKS),
 ]
+#: Takes out what other views have left: it is hidden, and axe would walk through it all the same.
+LEAVE = """(address) => {
+  document.querySelectorAll("dialog[open]").forEach((one) => one.close());
+  go(address);
+  document.querySelectorAll(".view[hidden]:not([data-fixed])").forEach((one) => one.replaceChildren());
+  if (address !== "/") $("feed").replaceChildren();
+}"""
 #: Opens what is folded.
 OPEN = "document.querySelectorAll('.view:not([hidden]) details, body > main > details').forEach((one) => { one.open = true; })"
 
@@ -43,7 +50,7 @@ async def violations(tab: Tab, where: str) -> list[str]:
 
 async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> None:
     pytest.importorskip("axe_playwright_python")
-    made = await asyncio.to_thread(lambda: asyncio.run(seeded(44)))
+    made = await asyncio.to_thread(lambda: asyncio.run(seeded(36)))
     failed = made.failed()
     assert set(failed) == set(SUITES)
     found: list[str] = []
@@ -65,7 +72,7 @@ async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> No
         ]
         tab = await look(web.address)
         for address, ready, then in views:
-            await tab.page.evaluate("(address) => { document.querySelectorAll('dialog[open]').forEach((one) => one.close()); go(address); }", address)
+            await tab.page.evaluate(LEAVE, address)
             await tab.until(f"({ready}) !== null && Boolean({ready})")
             if then:
                 await tab.page.evaluate(then)

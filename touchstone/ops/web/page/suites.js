@@ -126,7 +126,7 @@ function showRising(entries) {
     const address = periodPath({suite: one.suite, code: one.code, label: one.label, concern: one.concern ?? state.filter.concern, model: one.model, version: one.suite_version, digest: one.config_digest}, one.since);
     if (!node.firstChild) node.append(h("a.rise"));
     const link = dress(node.firstChild, {href: address, title: `${one.count} of ${grouped.format(one.of)} since ${moment(hour, one.since)}, ${one.before} of ${grouped.format(one.before_of)} before`});
-    link.replaceChildren(h("span.what", {}, one.code ? h("code", {}, one.code) : chip(one.label)), h("b", {}, `×${grouped.format(one.count)} `, h("span.tone-fail.grown", {}, `+${grouped.format(one.more)}`)),
+    link.replaceChildren(h("span.riser", {}, one.code ? h("code", {}, one.code) : chip(one.label)), h("b", {}, `×${grouped.format(one.count)} `, h("span.tone-fail.grown", {}, `+${grouped.format(one.more)}`)),
       h("span.rest", {}, [one.title, one.concern ?? one.model].filter(Boolean).join(" · ")), sparkline(one.minutes), h("span.rest", {}, `since ${moment(hour, one.since)}`));
   });
 }
@@ -202,7 +202,10 @@ function showSummary(summary) {
   });
   showRising(summary.rising ?? []);
   setText($("empty-suite"), summary.suites[0]?.suite ?? "SUITE");
+  const chosen = Object.keys(state.filter).length > 0;
+  setText($("empty-title"), chosen ? "No results with this filter" : "No results yet");
   setText($("empty-why"), emptyWords(summary));
+  $("empty-all").hidden = !chosen;
   const parts = [`${counted(summary.window.events, "event")} in memory`];
   if (!summary.window.is_whole && summary.window.first_at) parts.push(`the figures reach back to ${moment(clock, summary.window.first_at)} only`);
   parts.push(`${counted(summary.clients, "stream")} open`, `service up since ${moment(full, summary.started_at)}`);
