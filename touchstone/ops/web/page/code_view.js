@@ -102,7 +102,7 @@ const codeView = (() => {
       if (index.isWhole || !node.isConnected) return;
       index.more();
       addRows();
-      redraw();
+      draw();
       if (index.isWhole) pane.dataset.whole = "yes";
       else setTimeout(goOn, 0);
     }
@@ -153,7 +153,7 @@ const codeView = (() => {
     function draw() {
       if (!begin()) return;
       const first = Math.max(0, Math.floor(pane.scrollTop / ROW_PX) - AROUND), last = Math.min(shown.length, Math.ceil((pane.scrollTop + SHOWN_PX_MAX) / ROW_PX) + AROUND);
-      const state = `${first} ${last} ${columns}`;
+      const state = `${first} ${last} ${columns} ${shown[first]} ${shown[last - 1]}`; // rows that come below change nothing here
       if (state === drawn) return;
       drawn = state;
       const focused = document.activeElement?.matches?.(".code-fold") && rows.contains(document.activeElement);
