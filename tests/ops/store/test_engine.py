@@ -8,7 +8,7 @@ from touchstone.ops.store.engine import BUSY_TIMEOUT_S, open_engine, reading, sh
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import SCHEMA_VERSION, schema_version
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.account.store_port import StoreRefused, StoreUnavailable, check_positions
+from touchstone.streams.account.store_port import StoreAway, StoreRefused, StoreUnavailable, check_positions
 
 
 def test_a_newer_schema_is_refused(store: ResultStore, store_url: str) -> None:
@@ -79,6 +79,16 @@ def test_sqlite_keeps_whole_transactions_without_waiting_for_readers(tmp_path: P
         assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
         assert connection.execute(text("PRAGMA busy_timeout")).scalar() == BUSY_TIMEOUT_S * 1000
     engine.dispose()
+
+
+def test_a_store_that_is_locked_while_it_is_opened_is_away_not_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.store.engine.BUSY_TIMEOUT_S", 0)
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    store = ResultStore.open(url, create=True)
+    with writing(store.engine), pytest.raises(StoreAway, match="database is locked"):
+        ResultStore.open(url, create=True)
+    ResultStore.open(url, create=True).close()
+    store.close()
 
 
 def test_a_locked_store_is_unavailable_not_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,8 +43,11 @@ _REASONS = (
     "does not exist",
     "not currently accepting connections",
 )
-#: Those of them that pass when the server is there again.
-_PASSING = frozenset({"Connection refused", "No route to host", "Network is unreachable", "timeout expired", "too many clients", "starting up", _REASONS[-1]})
+#: Those of them that pass when the server is there again, and SQLite's for a file that another process is writing to.
+_PASSING = frozenset(
+    {"Connection refused", "No route to host", "Network is unreachable", "timeout expired", "too many clients", "starting up", _REASONS[-1]}
+    | {"database is locked"}
+)
 
 
 def parse(url: str) -> URL:
