@@ -10,6 +10,14 @@ _TEST_S3 = "tests/integration/test_archive_s3.py"
 
 ARCHIVE: tuple[Mutant, ...] = (
     Mutant(
+        "restored_result_loses_its_batch",
+        "a result that reindex restores is missing from its suite's batch",
+        "touchstone/ops/store/archive/reindexing.py",
+        "read_result(archive.objects.get(entry.path), suites)",
+        "read_result(archive.objects.get(entry.path))",
+        (f"{_TEST_ARCHIVE}::test_a_restored_result_is_in_its_suites_batch_and_is_as_good_as_before",),
+    ),
+    Mutant(
         "replacing_store_is_taken",
         "cases are written to a store that replaces an object that is there",
         _OBJECTS,
