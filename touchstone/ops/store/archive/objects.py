@@ -136,9 +136,11 @@ class Objects:
     def put(self, path: str, data: bytes) -> Put:
         """Create an object; tells whether it was there before with the same content, or with other content, which stays."""
         stored = data if self._cipher is None else self._cipher.encrypt(data, path)
+        with self._asking():
+            store = self._made()
         try:
             with self._asking():
-                obstore.put(self._made(), path, stored, mode="create")
+                obstore.put(store, path, stored, mode="create")
         except AlreadyExistsError:
             is_new = False
         except (ArchiveAway, FileNotFoundError) as error:
