@@ -1,6 +1,6 @@
 // The view at /compare: two runs side by side. Which labels changed, how far values moved, which findings came and went, and a changed case read twice.
 {
-  const PAGE = 50;
+  const PAGE = 50, FIRST = 10; // of changed cases: a few, so that values and findings are near; more once somebody has chosen a change
   const ORDER = ["Pass", "Review", "Warn", "Fail", "unscored"];
 
   /** A part that scrolls sideways on a narrow screen can be scrolled from the keyboard. */
@@ -122,7 +122,7 @@
     let found;
     try {
       const wish = Object.fromEntries(["a", "b", "from", "to", "cursor"].map((name) => [name, query.get(name)]));
-      found = await askJson(listing.path({...wish, limit: PAGE}, "/api/compare"), {signal});
+      found = await askJson(listing.path({...wish, limit: wish.from || wish.cursor ? PAGE : FIRST}, "/api/compare"), {signal});
     } catch (error) {
       if (!signal.aborted) root.replaceChildren(head, listing.refusal(error, () => showAddress()));
       return undefined;

@@ -45,4 +45,20 @@ READINGS: tuple[Mutant, ...] = (
         "    return False",
         ("tests/ops/test_safe_cli.py",),
     ),
+    Mutant(
+        "readers_make_an_archive",
+        "whoever only reads makes an empty archive, and every case is called no longer there",
+        "touchstone/ops/store/archive/objects.py",
+        "            if not _is_folder(self._absent):\n                raise NoArchive(",
+        "            _opened(self._absent, mkdir=True)\n            if not _is_folder(self._absent):\n                raise NoArchive(",
+        ("tests/ops/store/archive/test_archive.py",),
+    ),
+    Mutant(
+        "forgotten_elsewhere",
+        "a case is called forgotten though its object is in an archive that this command does not see",
+        "touchstone/ops/store/archive/removal.py",
+        'and not any(row is not None and row.state == "kept" for row in events.values())',
+        "and True",
+        ("tests/ops/store/archive/test_archive.py",),
+    ),
 )
