@@ -68,7 +68,7 @@
   function build(root) {
     const search = parts.search ?? textSearch({filter: () => filter, draw: drawFound}); // with what it found before
     Object.assign(parts, {
-      root, search, total: h("p.total", {role: "status"}), chips: h("div"), choices: h("div.choices"), days: h("div"), list: h("div.list"),
+      root, search, total: h("p.total", {role: "status"}), chips: h("div"), choices: h("div.list-choices"), days: h("div"), list: h("div.list"),
       facets: h("div.facets-in"), views: savedViews(() => filter),
     });
     const wide = matchMedia("(min-width: 66.01rem)").matches;

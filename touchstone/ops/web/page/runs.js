@@ -67,7 +67,7 @@
     if (signal.aborted) return;
     Object.assign(chosen, {a: null, b: null});
     const find = h("input", {type: "search", maxlength: 100, autocomplete: "off", spellcheck: false, value: [all.find ?? ""].flat()[0], placeholder: "Batch, concern, version"});
-    const choices = h("div.choices", {}, fields(filter, suites, labels, () => find.value.trim() || null), h("label", {}, h("span", {}, "Words"), find));
+    const choices = h("div.list-choices", {}, fields(filter, suites, labels, () => find.value.trim() || null), h("label", {}, h("span", {}, "Words"), find));
     if (!runs.length) {
       const any = listing.narrowing(filter).length;
       root.replaceChildren(...head, choices, emptyState(any ? "No run fits these filters." : "No runs yet.", any ? "Choose “any” in one of the fields." : "A run is what one version and configuration of a suite has scored, by batch."));
