@@ -51,8 +51,3 @@ def test_a_copy_holds_the_tree_and_shares_no_file_that_is_written(tmp_path: Path
     copy = copy_of(repository(), tmp_path)
     assert (copy / "streams").is_symlink()
     assert (copy / "touchstone/scorers/identity.py").read_bytes() == (repository() / "touchstone/scorers/identity.py").read_bytes()
-
-
-def test_the_docs_hold_the_table_that_the_command_prints() -> None:
-    page = (repository() / "docs/mutants.md").read_text(encoding="utf-8")
-    assert command.table(MUTANTS) in page, "copy what `python -m touchstone.ops.lab mutants --list` prints into docs/mutants.md"
