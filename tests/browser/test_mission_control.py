@@ -450,7 +450,7 @@ async def test_nothing_to_show_says_what_to_do(web: Served, look: Open) -> None:
 
 async def test_who_comes_late_is_shown_the_shortest_time_that_has_a_result(web: Served, look: Open) -> None:
     publish(web.hub, replace(event("old"), at_ms=int((NOW - 2 * 3600) * 1000)))
-    tab = await look(web.address)
+    tab = await look(web.address, 1440)
     await tab.until("document.querySelector('.suite .big') && document.querySelector('#figures').textContent.includes('Results1in the last 4 hours')")
     assert await tab.page.input_value("#minutes") == "240"
     await tab.page.select_option("#minutes", "15")  # what someone chooses stays

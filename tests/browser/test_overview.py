@@ -92,7 +92,7 @@ async def shown_suites(tab: Tab) -> list[str]:
 
 
 async def test_the_top_bar_chooses_suite_concern_and_time_and_its_choice_is_in_the_address_and_goes_along(web: Served, look: Open) -> None:
-    tab = await look(web.address)
+    tab = await look(web.address, 1440)
     await tab.until("document.querySelectorAll('.suite').length === 3 && document.querySelectorAll('#concern option').length > 3")
     await tab.page.select_option("#suite", "safe_v0")
     await tab.until(
@@ -135,7 +135,7 @@ async def test_an_id_is_found_from_every_view_and_words_with_spaces_are_in_no_ad
 
 
 async def test_by_keyboard_alone_from_the_overview_to_a_case_and_back(web: Served, look: Open) -> None:
-    tab = await look(web.address)
+    tab = await look(web.address, 1440)
     await tab.until("document.querySelectorAll('.suite .time a').length > 20 && document.querySelector('#feed .row')")
     keys = tab.page.keyboard
     visited: list[str] = []
