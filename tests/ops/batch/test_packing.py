@@ -47,7 +47,8 @@ ENTRIES = [
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_an_entry_comes_back_as_it_was(entry: ScoreResult | Problem) -> None:
-    event_id, line = packed(entry)
+    one = packed(entry)
+    event_id, line = one.event_id, one.line
     back = unpacked(line)
     assert back == entry
     assert type(back.source) is type(entry.source)
