@@ -268,7 +268,9 @@ def _forget(connection: Connection, event_id: str, at: datetime, *, dry_run: boo
         connection.execute(emptied, {"of_result": row.result_id, "to_document": without_quotes(row.document)})
     moment = to_micros(at)
     kind = found.kind if found is not None else next((row.kind for row in stored), "")
-    left = CaseRow(event_id, kind, from_micros(found.at if found is not None else moment), at, state="forgotten")
+    # The id of its trace stays, so that the trace is known when it is sent again, under whatever id of an event.
+    trace_id = next(iter(sorted(traces - {""})), "")
+    left = CaseRow(event_id, kind, from_micros(found.at if found is not None else moment), at, trace_id=trace_id, state="forgotten")
     connection.execute(_upsert(connection, cases, "event_id"), [columns_of_case(left)])
     return forgotten
 

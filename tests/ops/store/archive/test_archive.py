@@ -17,6 +17,8 @@ from touchstone.ops.store.archive.objects import Missing, NoArchive
 from touchstone.ops.store.archive.policy import Policy, point_of
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
 from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.engine import reading
+from touchstone.ops.store.history import History
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import cases, results
 from touchstone.schemas.result import ScoreResult, SourceRef
@@ -142,6 +144,32 @@ def test_a_forgotten_case_does_not_come_back(archive: Archive) -> None:
     for again in (lambda: archive.keep("e-1", "trace", "t-1", trace("t-1")), lambda: archive.put_trace(trace("t-1", id="e-1"))):
         with pytest.raises(NotKept, match="forgotten"):
             again()
+    assert paths(archive) == []
+
+
+@pytest.mark.parametrize("identifier", ["t-1", "x-e-1"], ids=["trace", "result"])
+def test_results_of_a_trace_that_was_not_kept_lose_their_quotes_by_the_id_of_the_trace_or_of_a_result(
+    archive: Archive, store: ResultStore, identifier: str
+) -> None:
+    quoting = result("e-1", case_id="t-1", kind="trace").model_copy(update={"details": {"quote": CANARY}})
+    store_all(store, quoting, result("e-2", case_id="t-2", kind="trace", offset=1).model_copy(update={"details": {"quote": CANARY}}))
+    archive.index.rate("t-1", "down", NOON)
+    planned, removed = (archive.forget(identifier, dry_run=dry_run) for dry_run in (True, False))
+    assert [(place.kind, place.name) for place in planned] == [("row", "e-1"), ("results", "1"), ("feedback", "1")]
+    assert [(place.kind, place.name) for place in removed] == [(place.kind, place.name) for place in planned]
+    with reading(store.engine) as connection:
+        quotes = {row.event_id: CANARY in row.document for row in connection.execute(select(results))}
+    assert quotes == {"e-1": False, "e-2": True}
+    found = History(store.engine).case("t-1")
+    assert (found.event_id, len(found.results)) == ("e-1", 1) if found is not None else False
+
+
+def test_a_forgotten_trace_is_not_taken_again_under_another_event_id(archive: Archive) -> None:
+    archive.keep("e-1", "trace", "t-1", trace("t-1"))
+    archive.forget("t-1", dry_run=False)
+    for again in (trace("t-1"), trace("t-1", id="e-2")):
+        with pytest.raises(NotKept, match="forgotten"):
+            archive.put_trace(again)
     assert paths(archive) == []
 
 

@@ -1,7 +1,7 @@
 """Removes cases: one that somebody asks to forget, and those that retention names."""
 
 from datetime import datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import select
 
@@ -28,24 +28,38 @@ def forget(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) ->
     return places
 
 
-def _events(archive: Keeping, identifier: str) -> dict[str, CaseRow | None]:
-    """The events that an id names, itself included: it may be of results without a row."""
-    events: dict[str, CaseRow | None] = {identifier: archive.index.row(identifier)}
-    traces = {identifier} | {row.trace_id for row in events.values() if row is not None and row.trace_id}
+class _Named(NamedTuple):
+    """What an id names: events (None: without a row in the index), and the traces that they are of."""
+
+    events: dict[str, CaseRow | None]
+    traces: set[str]
+
+
+def _named(archive: Keeping, identifier: str) -> _Named:
+    """The events that an id of an event, a trace or a result names, itself included. The archive need not have kept them: results may quote them, too."""
+    its_event = select(results.c.event_id).where(results.c.result_id == identifier)
+    with reading(archive.index.engine) as connection:
+        ids = {identifier, *connection.execute(its_event).scalars()}
+        of_traces = select(results.c.case_id).where(results.c.kind == TRACE, results.c.event_id.in_(ids))
+        traces = {identifier, *connection.execute(of_traces).scalars()} - {""}
+        events = archive.index.rows(ids)
+        traces |= {row.trace_id for row in events.values() if row.trace_id}
+        ids |= set(connection.execute(select(results.c.event_id).where(results.c.kind == TRACE, results.c.case_id.in_(traces))).scalars())
     for trace_id in traces:
-        events |= {row.event_id: row for row in archive.index.of_trace(trace_id)}
-    return events
+        ids |= {row.event_id for row in archive.index.of_trace(trace_id)}
+    events = archive.index.rows(ids)
+    return _Named({event_id: events.get(event_id) for event_id in sorted(ids)}, traces)
 
 
 def _remove_objects(archive: Keeping, identifier: str, *, dry_run: bool) -> list[Place]:
     paths: dict[str, None] = {}
-    events = _events(archive, identifier)
+    events, traces = _named(archive, identifier)
     if not archive.objects.is_there() and not any(row is not None and row.state == "kept" for row in events.values()):
         return []  # nothing is kept anywhere. A row that says otherwise means that the archive is elsewhere: then NoArchive says so
     for event_id, row in events.items():
         paths |= dict.fromkeys([row.path] if row is not None and row.path else _without_row(archive, event_id, dry_run=dry_run))
         paths |= dict.fromkeys(entry.path for entry in archive.objects.list(f"results/{encoded(event_id)}"))
-    for trace_id in {identifier} | {row.trace_id for row in events.values() if row is not None and row.trace_id}:
+    for trace_id in sorted(traces):
         stem = trace_path(trace_id).removesuffix(".json")
         if archive.objects.exists(f"{stem}.json"):
             paths[f"{stem}.json"] = None
@@ -68,11 +82,12 @@ def _without_row(archive: Keeping, event_id: str, *, dry_run: bool) -> list[str]
 
 def _remove_rows(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) -> list[Place]:
     places: list[Place] = []
-    for event_id, row in _events(archive, identifier).items():
+    events = _named(archive, identifier).events
+    for event_id, row in events.items():
         gone = archive.index.forget(event_id, at, dry_run=True)
         parts = {"results": gone.results, "annotations": gone.annotations, "feedback": gone.feedback}
-        if row is None and not any(parts.values()):
-            continue  # another name of the case: its row would be of an event that there never was
+        if row is None and not (gone.results or gone.annotations) and (len(events) > 1 or not gone.feedback):
+            continue  # another name of the case: its row would be of an event that there never was, and hide the case
         if not dry_run:
             archive.index.forget(event_id, at)
         places.append(Place("row", event_id, not dry_run))

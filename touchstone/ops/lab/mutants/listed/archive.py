@@ -50,6 +50,14 @@ ARCHIVE: tuple[Mutant, ...] = (
         (f"{_TEST_ARCHIVE}::test_forgetting_finds_the_object_of_an_archiver_that_was_killed_before_it_wrote_the_row",),
     ),
     Mutant(
+        "forgotten_trace_is_taken_again",
+        "a trace that somebody asked to forget is kept again when it is sent under another event id",
+        "touchstone/ops/store/cases.py",
+        'at, trace_id=trace_id, state="forgotten")',
+        'at, state="forgotten")',
+        (f"{_TEST_ARCHIVE}::test_a_forgotten_trace_is_not_taken_again_under_another_event_id",),
+    ),
+    Mutant(
         "middle_of_another_topic",
         "the beginning of a results topic that was made anew is skipped without a word",
         "touchstone/streams/account/committed.py",
