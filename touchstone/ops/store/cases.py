@@ -56,7 +56,8 @@ class CaseIndex:
             known = {row.event_id: row.state for ids in _parts([row["event_id"] for row in given]) for row in connection.execute(_states(ids))}
             wanted = [row for row in given if _may_follow(row["state"], known.get(row["event_id"]))]
             if wanted:
-                connection.execute(_upsert(connection, cases, "event_id"), wanted)
+                # On PostgreSQL, an event may have been forgotten since its state was read.
+                connection.execute(_upsert(connection, cases, "event_id", unless=cases.c.state == "forgotten"), wanted)
             return len(wanted)
 
     def row(self, event_id: str) -> CaseRow | None:
@@ -245,10 +246,11 @@ def _parts(ids: Sequence[str]) -> list[Sequence[str]]:
     return [ids[first : first + _IDS_AT_A_TIME] for first in range(0, len(ids), _IDS_AT_A_TIME)]
 
 
-def _upsert(connection: Connection, table: Table, key: str) -> Any:
-    """Insert, or replace the row of the same key."""
+def _upsert(connection: Connection, table: Table, key: str, unless: Any = None) -> Any:
+    """Insert, or replace the row of the same key. `unless`: which rows are not replaced."""
     insert = postgresql.insert(table) if connection.dialect.name == "postgresql" else sqlite.insert(table)
-    return insert.on_conflict_do_update(index_elements=[key], set_={name: insert.excluded[name] for name in table.columns.keys() if name != key})  # noqa: SIM118
+    news = {name: insert.excluded[name] for name in table.columns.keys() if name != key}  # noqa: SIM118
+    return insert.on_conflict_do_update(index_elements=[key], set_=news, where=None if unless is None else ~unless)
 
 
 def _forget(connection: Connection, event_id: str, at: datetime, *, dry_run: bool) -> Forgotten:

@@ -1,12 +1,15 @@
 """What the archiver writes for an event that several suites have scored, in whatever order their results come."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sqlalchemy import literal, select
 
-from tests.ops.store.archive.test_archive import Sent, event, result, store_all
+from tests.ops.store.archive.test_archive import Sent, event, result, store_all, trace
+from touchstone.ops.store import cases
 from touchstone.ops.store.archive.archive import Archive, open_archive
+from touchstone.ops.store.archive.documents import NotKept
 from touchstone.ops.store.archive.policy import Policy
 from touchstone.ops.store.archive.writer import ArchiveWriter
 from touchstone.ops.store.cases import CaseIndex
@@ -66,3 +69,92 @@ def test_a_projector_that_comes_after_the_archiver_lists_every_result(archive: A
     assert FAILED.result_id in copied(archive)
     store_all(store, *order)
     assert listed(store) == BOTH
+
+
+@pytest.fixture(params=["before", "after"])
+def forgotten_around(request: pytest.FixtureRequest, archive: Archive, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Forget an event in the moment before or after an object below a folder is put: the writer has looked at its row before."""
+
+    def arrange(event_id: str, folder: str) -> None:
+        put, is_done = archive.objects.put, False
+
+        def meanwhile(path: str, data: bytes) -> str:
+            nonlocal is_done
+            if not path.startswith(folder) or is_done:
+                return put(path, data)
+            is_done = True
+            if request.param == "after":
+                put(path, data)
+            archive.forget(event_id, dry_run=False)
+            return put(path, data)
+
+        monkeypatch.setattr(archive.objects, "put", meanwhile)
+
+    return arrange
+
+
+def objects_of(archive: Archive) -> list[str]:
+    return [entry.path for entry in archive.objects.list()]
+
+
+def test_a_case_that_is_forgotten_while_it_is_written_leaves_no_object(
+    archive: Archive, store: ResultStore, forgotten_around: Callable[[str, str], None]
+) -> None:
+    store_all(store, PASSED, FAILED)
+    forgotten_around("e-1", "cases/")
+    read(archive, FAILED)
+    row = archive.index.row("e-1")
+    assert row is not None
+    assert row.state == "forgotten"
+    assert objects_of(archive) == []
+
+
+def test_a_result_of_a_kept_case_that_is_forgotten_while_it_is_written_leaves_no_object(
+    archive: Archive, store: ResultStore, forgotten_around: Callable[[str, str], None]
+) -> None:
+    store_all(store, PASSED, FAILED)
+    read(archive, FAILED)
+    forgotten_around("e-1", "results/")
+    read(archive, result("e-1", "c", "Pass"))
+    assert objects_of(archive) == []
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["a new trace", "a trace that is kept"])
+def test_a_posted_trace_that_is_forgotten_while_it_is_written_leaves_no_object(
+    archive: Archive, store: ResultStore, forgotten_around: Callable[[str, str], None], is_known: bool
+) -> None:
+    store_all(store, result("t-1", kind="trace", case_id="t-1"))
+    if is_known:
+        archive.put_trace(trace("t-1"))
+    forgotten_around("t-1", "traces/")
+    with pytest.raises(NotKept) as refused:
+        archive.put_trace(trace("t-1"))
+    assert refused.value.state == "forgotten"
+    assert objects_of(archive) == []
+
+
+def test_what_a_killed_writer_left_of_a_forgotten_case_is_deleted_when_its_results_come_again(archive: Archive, store: ResultStore) -> None:
+    store_all(store, PASSED, FAILED)
+    archive.forget("e-1", dry_run=False)
+    archive.put("e-1", "safe", "", event("e-1"))
+    archive.keep_results_of("e-1")
+    read(archive, FAILED)
+    assert objects_of(archive) == []
+
+
+def test_a_trace_of_another_event_stays_when_one_with_the_same_content_is_taken_back(archive: Archive, store: ResultStore) -> None:
+    archive.keep("e-2", "trace", "t-1", trace("t-1"))
+    store_all(store, result("e-1", kind="trace"))
+    archive.forget("e-1", dry_run=False)
+    row = archive.put("e-1", "trace", "t-1", trace("t-1")).row
+    assert archive.take_back(["e-1"], [row]) == {"e-1"}
+    assert archive.document("e-2") == trace("t-1")
+
+
+def test_a_row_whose_state_was_read_before_the_case_was_forgotten_does_not_bring_it_back(archive: Archive, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = archive.put("e-1", "safe", "", event("e-1")).row
+    archive.index.keep([row])
+    archive.forget("e-1", dry_run=False)
+    monkeypatch.setattr(cases, "_states", lambda _: select(literal("e-1").label("event_id"), literal("kept").label("state")))
+    archive.index.keep([row])
+    assert archive.index.rows(["e-1"])["e-1"].state == "forgotten"

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from touchstone.ops.store.archive.documents import TRACE, About, NotKept, about
 from touchstone.ops.store.archive.encryption import Undecipherable
-from touchstone.ops.store.archive.names import result_path, trace_path
+from touchstone.ops.store.archive.names import encoded, result_path, trace_path
 from touchstone.ops.store.archive.objects import Missing, Objects, Put, TooLarge
 from touchstone.ops.store.case_rows import CaseRow, CaseState, ListedCase
 from touchstone.ops.store.cases import CaseIndex
@@ -67,6 +67,7 @@ class Keeping:
         self.check_not_forgotten([event_id])
         kept = self.put(event_id, kind, case_id, data, at=at, place=place)
         self.index.keep([kept.row])
+        self.check_not_forgotten([event_id], [kept.row])
         return kept.outcome
 
     def put(self, event_id: str, kind: str, case_id: str, data: bytes, *, at: datetime | None = None, place: Position = NOWHERE) -> Kept:
@@ -104,24 +105,48 @@ class Keeping:
             raise NotKept("unreadable", "no_trace_id")
         event_id = found.event_id or found.trace_id
         there = self.index.of_trace(found.trace_id)
-        self.check_not_forgotten([event_id, *(row.event_id for row in there)])
-        self.objects.check_creates_once()
         path = trace_path(found.trace_id)
+        row = self.row_of(event_id, About(TRACE, event_id, found.trace_id, found.source, found.at), found.trace_id, path, len(document), None, NOWHERE)
+        written = [row, *there]
+        self.check_not_forgotten([one.event_id for one in written], written)
+        self.objects.check_creates_once()
         outcome = self.objects.put(path, document)
         if outcome == "other":
             if _equal(self.objects.get(path), document):
                 outcome = "same"
             return outcome, next((row.event_id for row in there if row.path == path), event_id)
-        if known := next((row.event_id for row in there if row.path == path and row.state == "kept"), None):
-            return outcome, known
-        row = self.row_of(event_id, About(TRACE, event_id, found.trace_id, found.source, found.at), found.trace_id, path, len(document), None, NOWHERE)
-        self.index.keep([row])
-        return outcome, event_id
+        known = next((one.event_id for one in there if one.path == path and one.state == "kept"), None)
+        if known is None:
+            self.index.keep([row])
+        self.check_not_forgotten([one.event_id for one in written], written)
+        return outcome, known or event_id
 
-    def check_not_forgotten(self, event_ids: Iterable[str]) -> None:
-        """Refuse what somebody asked to forget. Raises `NotKept`."""
-        if any(row.state == "forgotten" for row in self.index.rows(event_ids).values()):
+    def check_not_forgotten(self, event_ids: Iterable[str], written: Iterable[CaseRow] = ()) -> None:
+        """Refuse what somebody asked to forget, and take back what has been written of it. Raises `NotKept`."""
+        if self.take_back(event_ids, written):
             raise NotKept("forgotten", "forgotten")
+
+    def take_back(self, event_ids: Iterable[str], written: Iterable[CaseRow] = ()) -> frozenset[str]:
+        """Delete what was written of events that somebody has asked to forget meanwhile; returns the forgotten ones.
+
+        `forget` removes objects before and after it marks the event, and cannot see what a writer puts later. So each writer asks again when it has
+        written. `written`: rows with the paths of the cases; copies of results are found by the event.
+        """
+        forgotten = frozenset(row.event_id for row in self.index.rows(event_ids).values() if row.state == "forgotten")
+        if not forgotten or not self.objects.is_there():
+            return forgotten
+        for row in written:
+            if row.event_id in forgotten and row.path and not self._is_shared(row):
+                self.objects.delete(row.path)
+        for event_id in forgotten:
+            for entry in self.objects.list(f"results/{encoded(event_id)}"):
+                self.objects.delete(entry.path)
+        return forgotten
+
+    def _is_shared(self, row: CaseRow) -> bool:
+        """True if the object is another kept event's, too: one with the same trace id and content."""
+        of_trace = self.index.of_trace(row.trace_id) if row.trace_id else []
+        return any(one.path == row.path and one.state == "kept" and one.event_id != row.event_id for one in of_trace)
 
     def keep_result(self, event_id: str, result_id: str, data: bytes) -> Put:
         """Keep a result event. A later scoring of the same result (another time and duration) is `other`: the first one stays."""

@@ -16,7 +16,9 @@ _AT_A_TIME: Final = 500
 
 
 def forget(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) -> list[Place]:
-    """Remove objects, then the store's part, then objects again: an archiver may have been writing one meanwhile, and does not after the row says so.
+    """Remove objects, then the store's part, then objects again, because an archiver may have been writing one meanwhile.
+
+    What it puts later still, it takes back itself (`Keeping.take_back`), because the row says that the case is forgotten.
 
     A trace is forgotten with all events that carry its id, because they are of the same patient. What is on a topic is named, and not removed.
     """
@@ -78,6 +80,13 @@ def _without_row(archive: Keeping, event_id: str, *, dry_run: bool) -> list[str]
     # Where another event of the trace has a row, the object is that event's.
     paths += [trace_path(trace_id) for trace_id in traces if not archive.index.of_trace(trace_id)]
     return [path for path in paths if not dry_run or archive.objects.exists(path)]
+
+
+def clear_forgotten(archive: Keeping, event_id: str) -> None:
+    """Delete objects that are there although their event is forgotten, as far as its results tell where they are."""
+    if archive.objects.is_there():
+        for path in [*_without_row(archive, event_id, dry_run=False), *(entry.path for entry in archive.objects.list(f"results/{encoded(event_id)}"))]:
+            archive.objects.delete(path)
 
 
 def _remove_rows(archive: Keeping, identifier: str, at: datetime, *, dry_run: bool) -> list[Place]:

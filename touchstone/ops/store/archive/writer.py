@@ -10,6 +10,7 @@ from sqlalchemy import select
 from touchstone.ops.store.archive.documents import NotKept
 from touchstone.ops.store.archive.keeping import Keeping
 from touchstone.ops.store.archive.policy import Policy
+from touchstone.ops.store.archive.removal import clear_forgotten
 from touchstone.ops.store.case_rows import CaseRow, CaseState
 from touchstone.ops.store.engine import reading
 from touchstone.ops.store.schema import results
@@ -40,7 +41,10 @@ class ArchiveWriter:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def sort(self, rows: Sequence[ResultRow]) -> tuple[list[ResultRow], list[Wanted]]:
-        """Results of events that the archive has, and the events to keep. When one result of an event is wanted, all of them are."""
+        """Results of events that the archive has, and the events to keep. When one result of an event is wanted, all of them are.
+
+        Of forgotten events, what a writer left that was killed before it looked whether they are is deleted here: its results come again.
+        """
         by_event: dict[str, list[ResultRow]] = {}
         for row in rows:
             by_event.setdefault(row.event_id, []).append(row)
@@ -49,6 +53,8 @@ class ArchiveWriter:
         wanted: list[Wanted] = []
         for event_id, own in by_event.items():
             kept = there.get(event_id)
+            if kept is not None and kept.state == "forgotten":
+                clear_forgotten(self._archive, event_id)
             if kept is not None and kept.state in _SETTLED and self._is_itself(kept, own):
                 known += own if kept.state == "kept" else []
             elif kept is not None or any(self._policy.keeps(row.suite, row.label, event_id) for row in own):
@@ -75,8 +81,10 @@ class ArchiveWriter:
 
     def keep_results(self, rows: Iterable[ResultRow]) -> int:
         """Keep results of events that are kept already; returns how many are new."""
-        put = self._archive.keep_result
-        return sum(outcome == "created" for outcome in self._pool.map(lambda row: put(row.event_id, row.result_id, row.document.encode()), rows))
+        put, given = self._archive.keep_result, list(rows)
+        new = sum(outcome == "created" for outcome in self._pool.map(lambda row: put(row.event_id, row.result_id, row.document.encode()), given))
+        self._archive.take_back({row.event_id for row in given})
+        return new
 
     def keep_cases(self, cases: Sequence[Wanted]) -> Mapping[Outcome, int]:
         """Keep events with all their results, objects first, rows after them."""
@@ -86,6 +94,7 @@ class ArchiveWriter:
             counts[outcome] += 1
             rows.append(row)
         self._archive.index.keep(rows)
+        self._archive.take_back([row.event_id for row in rows], [row for row in rows if row.path])
         return counts
 
     def _keep(self, one: Wanted) -> tuple[Outcome, CaseRow]:

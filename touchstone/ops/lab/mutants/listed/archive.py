@@ -5,6 +5,7 @@ from touchstone.ops.lab.mutants.mutant import Mutant
 _OBJECTS = "touchstone/ops/store/archive/objects.py"
 _REMOVAL = "touchstone/ops/store/archive/removal.py"
 _TEST_ARCHIVE = "tests/ops/store/archive/test_archive.py"
+_TEST_WRITER = "tests/ops/store/archive/test_writer.py"
 _TEST_ARCHIVER = "tests/integration/test_archiver.py"
 _TEST_S3 = "tests/integration/test_archive_s3.py"
 
@@ -72,5 +73,21 @@ ARCHIVE: tuple[Mutant, ...] = (
         'return ("objects", now - asked_at) if asked_at is not None else',
         'return ("objects", 0.0) if asked_at is not None else',
         (f"{_TEST_ARCHIVER}::test_a_disk_that_blocks_is_said_commits_nothing_and_work_goes_on",),
+    ),
+    Mutant(
+        "forgotten_while_it_was_written",
+        "a patient's case that was forgotten while an archiver wrote it stays in the archive",
+        "touchstone/ops/store/archive/writer.py",
+        "        self._archive.take_back([row.event_id for row in rows], [row for row in rows if row.path])\n",
+        "",
+        (f"{_TEST_WRITER}::test_a_case_that_is_forgotten_while_it_is_written_leaves_no_object",),
+    ),
+    Mutant(
+        "forgotten_while_it_was_sent",
+        "a trace that was forgotten while an application sent it stays in the archive, and the application is told that it is kept",
+        "touchstone/ops/store/archive/keeping.py",
+        "            self.index.keep([row])\n        self.check_not_forgotten([one.event_id for one in written], written)\n",
+        "            self.index.keep([row])\n",
+        (f"{_TEST_WRITER}::test_a_posted_trace_that_is_forgotten_while_it_is_written_leaves_no_object",),
     ),
 )
