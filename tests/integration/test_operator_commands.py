@@ -415,16 +415,17 @@ def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     said = ran.stdout.decode()
     assert ran.returncode == 0, said + ran.stderr.decode()
     assert "44 consumed = 44 scored" in said
-    assert "5 consumed = 5 scored" in said
+    assert "failure_modes over 4 partitions: 11 consumed = 11 scored" in said
+    assert "clinical over 4 partitions: 16 consumed = 16 scored" in said  # five of its own
     assert "clinical_judge over 4 partitions: 4 consumed = 4 scored" in said
     assert "it closes" in said
     assert "19 scored + 44 skipped" in said
     assert said.count("safe:v0:result") == 5
     assert said.count("summary_loss:v3:result") == 2
-    assert said.count("(final)") == 9
-    assert said.count("equal to the live ones") == 4
-    assert "\nShown: 72 events in" in said
-    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json"] * 4 + [".md"] * 4
+    assert said.count("(final)") == 10
+    assert said.count("equal to the live ones") == 5
+    assert "\nShown: 83 events in" in said
+    assert sorted(path.suffix for path in (tmp_path / "reports").iterdir()) == [".json"] * 5 + [".md"] * 5
     assert not ran.stderr
 
 
@@ -462,7 +463,7 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
                     shown[:] = [suite["total"] for suite in json.load(answer)["suites"]]
                 time.sleep(0.05)
             (opened,) = [line.removeprefix("open this failed case: ") for line in said if line.startswith("open this failed case: ")]
-            with urllib.request.urlopen(opened.replace("/cases/", "/api/cases/") + "/reading", timeout=30) as answer:
+            with urllib.request.urlopen(opened.replace("/cases/", "/api/cases/").replace("?", "/reading?"), timeout=30) as answer:
                 read.update(json.load(answer))
         finally:
             os.kill(os.getpid(), signal.SIGTERM)

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import quote
 
+import orjson
+
 from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
 from touchstone.ops.local.children import LogLine
 from touchstone.ops.local.demo_parts import (
@@ -78,7 +80,9 @@ class Demo:
         self._report_dir = report_dir
         self._warned: list[str] = []
         self._written: list[Path] = []
-        self._events: dict[str, int] = {}
+        self._events: dict[str, set[str]] = {}
+        #: (topic, kind) → events sent. Suites that share a topic score each other's events of their kinds.
+        self._sent: Counter[tuple[str, str]] = Counter()
         self._batches = 0
         self._failed: ScoreResult | None = None
         self.problems: list[str] = []
@@ -132,7 +136,8 @@ class Demo:
         if self._failed is not None:
             # Its text is shown once the archive has it, which is moments after its result.
             await self._while_up(live, kept_by_archive(self._failed.event_id, live.store_url))
-            self._say(f"open this failed case: {live.page}cases/{quote(self._failed.event_id, safe='')}")
+            # Other suites may have scored the same event, and later.
+            self._say(f"open this failed case: {live.page}cases/{quote(self._failed.event_id, safe='')}?result={self._failed.result_id}")
         self._say("It shows these results until you press Ctrl-C.")
         await self._while_up(live, stop.wait())
 
@@ -143,9 +148,9 @@ class Demo:
             for text in self._warned:
                 self._say(f"  {text}")
             return
-        events, suites = sum(self._events.values()), len(self._events)
+        events, suites = sum(map(len, self._events.values())), len(self._events)
         self._say(
-            f"\nShown: {counted(events, 'event')} in, as many results, of {counted(suites, 'suite')}; {counted(self._batches, 'final batch report')}; accounts "
+            f"\nShown: {counted(events, 'event')} in, each scored, of {counted(suites, 'suite')}; {counted(self._batches, 'final batch report')}; accounts "
             f"that close; and the same results and reports from the same files; in {_since(begun)}."
         )
         for path in self._written:
@@ -166,13 +171,13 @@ class Demo:
         self._say(f"\n{suite.name}: {suite.title or suite.name}, version {suite.version}")
         if part.samples.env:
             self._say(f"  Settings for these samples, which are invented: {settings_shown(part.samples)}")
-        self._events[suite.name] = events = await self._stream(part, live, watch)
-        self._check(part, await self._settled(part, live), events)
+        self._events[suite.name] = own = await self._stream(part, live, watch)
+        self._check(part, await self._settled(part, live), self._expected(part, live))
         digest = config_digest(suite.fingerprint(part.settings))
         results = await asyncio.to_thread(read_stored, part, live.store_url, digest)
-        if events and not results:
+        if own and not results:
             self.problems.append(f"{suite.name}: the worker scored with another configuration than the one here ({digest})")
-        self._failed = self._failed or failed_case(results)
+        self._failed = self._failed or failed_case(result for result in results if result.event_id in own)
         # Meanwhile the last batches become final.
         scoring = asyncio.create_task(asyncio.to_thread(score_files, part))
         try:
@@ -180,29 +185,42 @@ class Demo:
             files = await self._while_up(live, scoring)
         finally:
             scoring.cancel()
-        await self._compare(part, live, results, files)
+        await self._compare(part, live, [result for result in results if result.event_id in own], files)
 
-    async def _stream(self, part: Part, live: Live, watch: Watch) -> int:
-        """Send the samples and watch their results arrive; returns how many events they are."""
+    async def _stream(self, part: Part, live: Live, watch: Watch) -> set[str]:
+        """Send the samples and watch their results arrive; returns the ids of their events."""
         settings, suite = live.settings, part.suite
         outgoing = Outgoings(settings, [suite], event_files(part.samples.paths), {}, Way(None))
         checked = await asyncio.to_thread(outgoing.check)
+        own: set[str] = set()
+        for event in outgoing.events():
+            record = orjson.loads(event.value)
+            own.add(record["id"])
+            self._sent[event.topic, record["kind"]] += 1
         labels = watch.labels[suite.name]
 
+        def arrived() -> list[str]:
+            return [labels[event_id] for event_id in own & labels.keys()]
+
         def show(sighting: Sighting) -> None:
-            if sighting.suite == suite.name and len(labels) <= RESULTS_SHOWN:
+            if sighting.suite == suite.name and str(sighting.facts["event_id"]) in own and len(arrived()) <= RESULTS_SHOWN:
                 self._say(visible(f"    {sighting.text}"))
 
         watch.on_result = show
         begun = time.monotonic()
         sent = await send_events(settings, outgoing.events(), checked.topics)
         self._say(f"  {counted(sent.total, 'event')} sent. Results, as they arrive:")
-        if await self._while_up(live, watch.until(lambda: len(labels) >= checked.events, ARRIVAL_TIMEOUT_S)):
-            counts = ", ".join(f"{count} {label}" for label, count in sorted(Counter(labels.values()).items()))
-            self._say(f"    … {counted(len(labels), 'result')} in all, after {_since(begun)}: {counts}")
+        if await self._while_up(live, watch.until(lambda: own <= labels.keys(), ARRIVAL_TIMEOUT_S)):
+            counts = ", ".join(f"{count} {label}" for label, count in sorted(Counter(arrived()).items()))
+            self._say(f"    … {counted(len(own), 'result')} in all, after {_since(begun)}: {counts}")
         else:
-            self.problems.append(f"{suite.name}: after {ARRIVAL_TIMEOUT_S:g} s there were {len(labels)} of {checked.events} results")
-        return checked.events
+            self.problems.append(f"{suite.name}: after {ARRIVAL_TIMEOUT_S:g} s there were {len(arrived())} of {len(own)} results")
+        return own
+
+    def _expected(self, part: Part, live: Live) -> int:
+        """How many of the events sent so far a suite scores: those of its kinds on its topics, whichever suite's samples they are."""
+        topics = live.settings.topics.inputs(part.suite.topics)
+        return sum(count for (topic, kind), count in self._sent.items() if topic in topics and kind in part.suite.cases)
 
     async def _final(self, part: Part, live: Live, watch: Watch, results: Sequence[ScoreResult]) -> None:
         """Wait until every batch of the results has a final report of all its scored cases, and show these."""
@@ -291,7 +309,7 @@ class Demo:
         if again:
             self._say("\nAt the end, with what came for other suites on the same topics:")
         for part in again:
-            self._check(part, await self._settled(part, live), self._events[part.suite.name])
+            self._check(part, await self._settled(part, live), self._expected(part, live))
 
     async def _while_up(self, live: Live, work: Awaitable[T]) -> T:
         """Wait for something for as long as every process runs. Raises `ConfigError` for one that ends."""
