@@ -77,7 +77,7 @@ class History:
             part = self.chosen(body["filter"])[start : start + 40]
             hits = [one for one in part if body["text"] in one.get("text", "")]
             total, end = len(self.chosen(body["filter"])), start + len(part)
-            return 200, {"cases": hits, "next": str(end) if end < total else None, "searched": end, "total": total}
+            return 200, {"cases": hits, "next": str(end) if end < total else None, "searched": end, "total": total, "unread": 0}
         if path.startswith("/api/views"):
             return self.view(method, unquote(path.removeprefix("/api/views").lstrip("/")), body)
         if path == "/api/runs":

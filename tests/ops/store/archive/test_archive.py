@@ -13,6 +13,7 @@ from sqlalchemy import select
 from touchstone.ops.store.archive import reindexing
 from touchstone.ops.store.archive.archive import Archive, open_archive
 from touchstone.ops.store.archive.documents import NotKept
+from touchstone.ops.store.archive.encryption import OVERHEAD_BYTES, Undecipherable
 from touchstone.ops.store.archive.objects import Missing, NoArchive
 from touchstone.ops.store.archive.policy import Policy, point_of
 from touchstone.ops.store.case_filter import CaseFilter, FilterError
@@ -322,6 +323,52 @@ def test_forgetting_finds_the_object_of_an_archiver_that_was_killed_before_it_wr
     archive.forget("e", dry_run=False)
     assert paths(archive) == []
     assert not half.exists()
+
+
+def with_keys(archive: Archive, folder: Path, *keys: bytes) -> Archive:
+    """The same archive with a key file of its own."""
+    key_file = folder / f"keys-{keys[0][:1].hex()}"
+    key_file.write_text("\n".join(key.hex() for key in keys))
+    return open_archive(archive.settings.model_copy(update={"key_file": key_file, "case_bytes_max": 4_096}), archive.index)
+
+
+def test_a_case_that_no_key_here_opens_hurts_no_other_and_a_search_says_that_it_could_not_read_it(archive: Archive, store: ResultStore, tmp_path: Path) -> None:
+    first, second = (with_keys(archive, tmp_path, key * 32) for key in (b"1", b"2"))
+    store_all(store, result("e-1"), result("e-2", offset=1))
+    assert first.keep("e-1", "safe", "", event("e-1", "needle")) == "created"
+    for again in (second, archive):
+        assert again.keep("e-1", "safe", "", event("e-1", "needle")) == "other"
+        assert again.keep_result("e-1", "r", b"{}") == ("created" if again is second else "other")
+    assert second.keep("e-2", "safe", "", event("e-2", "needle")) == "created"
+    found = second.search_text(CaseFilter(), "needle")
+    assert ([row.event_id for row in found.rows], found.searched, found.total, found.unread) == (["e-2"], 2, 2, 1)
+    assert with_keys(archive, tmp_path, b"3" * 32, b"1" * 32, b"2" * 32).search_text(CaseFilter(), "needle").unread == 0
+
+
+def test_an_encrypted_object_that_was_cut_off_is_no_crash_and_one_of_the_largest_size_is_read(archive: Archive, tmp_path: Path) -> None:
+    encrypted = with_keys(archive, tmp_path, b"1" * 32)
+    largest = event("e", "x" * (4_096 - len(event("e", ""))))
+    encrypted.keep("e", "safe", "", largest)
+    assert encrypted.document("e") == largest
+    whole = (tmp_path / "archive" / "cases" / "safe" / "e.json").read_bytes()
+    assert len(whole) == len(largest) + OVERHEAD_BYTES
+    for length in (6, 10, 14, 15, 26, 41, len(whole) - 1):
+        (tmp_path / "archive" / "cases" / "safe" / "e.json").write_bytes(whole[:length])
+        with pytest.raises(Undecipherable):
+            encrypted.document("e")
+
+
+@pytest.mark.parametrize(
+    ("sent", "again", "outcome"),
+    [
+        ("1", "true", "other"), ("0", "false", "other"), ("123456789012345678901", "123456789012345678902", "other"),
+        ("0.1", "0.10000000000000000001", "other"),
+        ("1", "1.0", "same"), ("1e2", "100", "same"), ("[1, {}]", "[1,{}]", "same"), ('"\\u00e9"', '"é"', "same"), ("1e-999999999999999999999", "0", "other"),
+    ],
+)  # fmt: skip
+def test_a_trace_sent_again_is_the_same_only_if_its_json_is(archive: Archive, sent: str, again: str, outcome: str) -> None:
+    archive.put_trace(f'{{"traceId": "t", "outputs": {{}}, "a": {sent}}}'.encode())
+    assert archive.put_trace(f'{{"a": {again}, "outputs": {{}}, "traceId": "t"}}'.encode())[0] == outcome
 
 
 def test_reading_makes_no_folder_and_says_that_there_is_no_archive(store: ResultStore, tmp_path: Path) -> None:

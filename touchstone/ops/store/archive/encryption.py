@@ -14,6 +14,8 @@ _MAGIC = b"TSAE1\n"
 _KEY_BYTES = 32
 _KEY_ID_BYTES = 8
 _NONCE_BYTES = 12
+#: Bytes that an encrypted object has more than its content: what is before the ciphertext, and its tag.
+OVERHEAD_BYTES = len(_MAGIC) + _KEY_ID_BYTES + _NONCE_BYTES + 16
 
 
 class Undecipherable(Exception):
@@ -66,7 +68,7 @@ class Cipher:
             raise Undecipherable("its key is not in the key file")
         try:
             return key.decrypt(rest[:_NONCE_BYTES], rest[_NONCE_BYTES:], path.encode())
-        except InvalidTag:
+        except (InvalidTag, ValueError):  # the second: it was cut off within its nonce
             raise Undecipherable("it was changed, or moved from another place") from None
 
 

@@ -3,12 +3,13 @@
 Objects are written before rows, so a row that says `kept` has its object; an object without a row is found by `reindex`. All methods block.
 """
 
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import NamedTuple
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
 
-import orjson
 from sqlalchemy import select
 
 from touchstone.ops.store.archive.documents import TRACE, About, NotKept, about
@@ -37,12 +38,16 @@ class Place(NamedTuple):
 
 
 class Hits(NamedTuple):
-    """One step of a text search. `next`: cursor of the next step; None when all is searched. `searched` of `total` (None: too many to count) results so far."""
+    """One step of a text search. `next`: cursor of the next step; None when all is searched. `searched` of `total` (None: too many to count) results so far.
+
+    `unread`: cases of this step whose text could not be read, so that nobody knows whether they have it: no key, or the object is gone.
+    """
 
     rows: tuple[ListedCase, ...]
     next: str | None
     searched: int
     total: int | None
+    unread: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,4 +181,16 @@ class Keeping:
 
 
 def _equal(one: bytes, other: bytes) -> bool:
-    return bool(orjson.loads(one) == orjson.loads(other))
+    """True if two documents are the same JSON. Numbers are compared exactly, and are never equal to `true` or `false`, as they are in Python."""
+    return bool(_exact(one) == _exact(other))
+
+
+def _exact(document: bytes) -> Any:
+    return json.loads(document, parse_int=_number, parse_float=_number)
+
+
+def _number(text: str) -> tuple[Decimal | str]:
+    try:
+        return (Decimal(text),)
+    except InvalidOperation:  # an exponent beyond all bounds
+        return (text,)

@@ -16,7 +16,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError
 from obstore.store import LocalStore, from_url
 
-from touchstone.ops.store.archive.encryption import Cipher, Undecipherable
+from touchstone.ops.store.archive.encryption import OVERHEAD_BYTES, Cipher, Undecipherable
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.archive_port import ArchiveAway
 
@@ -151,7 +151,16 @@ class Objects:
         else:
             is_new = True
         self._clear_staged(path)
-        return "created" if is_new else "same" if self.get(path) == data else "other"
+        return "created" if is_new else "same" if self._holds(path, data) else "other"
+
+    def _holds(self, path: str, data: bytes) -> bool:
+        """True if an object has this content. One that no key here decrypts counts as other content: it stays, and hurts no other case."""
+        try:
+            return self.get(path) == data
+        except Undecipherable:
+            return False
+        except Missing:
+            raise ArchiveAway("deleted_meanwhile") from None
 
     def check_writable(self) -> None:
         """Write an object, try to write another in its place, and delete it. Raises `ArchiveAway`, and `ConfigError` where the second replaces the first."""
@@ -184,7 +193,7 @@ class Objects:
         try:
             with self._asking():
                 found = obstore.get(self._there(), path)
-                if bytes_max is not None and found.meta["size"] > bytes_max:
+                if bytes_max is not None and found.meta["size"] > bytes_max + (OVERHEAD_BYTES if self._cipher is not None else 0):
                     raise TooLarge
                 stored = bytes(found.bytes())
         except FileNotFoundError:

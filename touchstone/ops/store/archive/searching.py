@@ -31,29 +31,32 @@ def search(archive: Keeping, wanted: CaseFilter, text: str, cursor: str | None, 
     only = replace(wanted, kept="yes")
     until, left = time.monotonic() + budget_s, archive.settings.search_bytes_max
     found: list[ListedCase] = []
+    unread = 0
     total = history.count(only)  # once a step: it takes as long as many pages
     with ThreadPoolExecutor(archive.settings.writers) as pool:
         while True:
             page = history.cases(only, _AT_A_TIME, at, count=False)
             rows: dict[str, CaseRow] = {row.event_id: row.kept for row in page.rows if row.kept is not None and row.kept.state == "kept"}
             # A case is searched by the thread that read it, so that only as many as there are threads are in memory.
-            holds = pool.map(lambda row: _holds(archive.content(row), needle), rows.values())
+            holds = list(pool.map(lambda row: _holds(archive.content(row), needle), rows.values()))
+            unread += holds.count(None)
             matching = {event_id for event_id, it_does in zip(rows, holds, strict=True) if it_does}
             found += [row for row in page.rows if row.event_id in matching]
             searched += len(page.rows)
             left -= sum(row.bytes for row in rows.values())
             at = page.next
             if at is None or time.monotonic() >= until or left <= 0:
-                return Hits(tuple(found), None if at is None else f"{searched}~{at}", searched, total)
+                return Hits(tuple(found), None if at is None else f"{searched}~{at}", searched, total, unread)
 
 
-def _holds(data: bytes | None, needle: str) -> bool:
+def _holds(data: bytes | None, needle: str) -> bool | None:
+    """Whether a case has the text; None if it cannot be read."""
     if data is None:
-        return False
+        return None
     try:
         return needle in orjson.dumps(orjson.loads(data)).decode().casefold()
     except orjson.JSONDecodeError:
-        return False
+        return None
 
 
 def _read(cursor: str | None) -> tuple[int, str | None]:

@@ -181,12 +181,16 @@ class Stored(Answer):
 
 
 class Found(Answer):
-    """Results whose cases have the text. `searched` of `total` cases were read so far; go on with `next`."""
+    """Results whose cases have the text. `searched` of `total` were looked at so far; go on with `next`.
+
+    `unread`: cases of this step whose text could not be read; whether they have the text is not known.
+    """
 
     cases: list[ListedCase]
     next: str | None
     searched: int
     total: int | None
+    unread: int
 
 
 class View(Answer):

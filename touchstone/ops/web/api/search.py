@@ -44,7 +44,7 @@ class Search:
         finally:
             self._free.release()
         cases = [listed(row, self._sources.suites) for row in hits.rows]
-        return Json({"cases": cases, "next": hits.next, "searched": hits.searched, "total": hits.total})
+        return Json({"cases": cases, "next": hits.next, "searched": hits.searched, "total": hits.total, "unread": hits.unread})
 
     def _forget(self, call: Call) -> Response:
         if call.grant.scope is not None:

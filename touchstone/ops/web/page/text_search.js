@@ -3,7 +3,7 @@
 /** `filter`: the filter now; `draw(cases)`: shows what was found so far, null: shows the list again. */
 function textSearch({filter, draw}) {
   const FOUND_AT_ONCE = 50;
-  const search = {text: "", under: "", cases: [], cursor: null, searched: 0, total: null, running: null, fault: ""};
+  const search = {text: "", under: "", cases: [], cursor: null, searched: 0, total: null, unread: 0, running: null, fault: ""};
   const input = h("input", {type: "search", name: "words", maxlength: 200, spellcheck: false, autocomplete: "off", "aria-describedby": "search-note", "aria-label": "Search"});
   const modes = [["ids", "Ids and codes"], ["text", "Text of cases"]].map(([value, word]) =>
     h("label", {}, h("input", {type: "radio", name: "mode", value, checked: value === "ids", change: hint}), h("span", {}, word)));
@@ -38,7 +38,7 @@ function textSearch({filter, draw}) {
 
   function begin(words) {
     pause();
-    Object.assign(search, {text: words, under: key(), cases: [], cursor: null, searched: 0, total: null, fault: ""});
+    Object.assign(search, {text: words, under: key(), cases: [], cursor: null, searched: 0, total: null, unread: 0, fault: ""});
     run();
   }
 
@@ -57,7 +57,7 @@ function textSearch({filter, draw}) {
         const found = await askJson("/api/search", {method: "POST", body, signal: ending.signal});
         if (ending.signal.aborted) return;
         search.cases.push(...found.cases);
-        Object.assign(search, {cursor: found.next, searched: found.searched, total: found.total});
+        Object.assign(search, {cursor: found.next, searched: found.searched, total: found.total, unread: search.unread + found.unread});
         drawProgress();
         draw(search.cases);
       } while (search.cursor && search.cases.length < enough);
@@ -71,7 +71,7 @@ function textSearch({filter, draw}) {
   function drawProgress() {
     progress.hidden = !search.text;
     const share = search.total ? search.searched / search.total : 0;
-    const words = search.total === null ? "Searching …" : `Searched ${grouped.format(search.searched)} of ${grouped.format(search.total)}: ${counted(search.cases.length, "result")} found.`;
+    const words = search.total === null ? "Searching …" : `Searched ${grouped.format(search.searched)} of ${grouped.format(search.total)}: ${counted(search.cases.length, "result")} found.${search.unread ? ` The texts of ${counted(search.unread, "case")} could not be read, so they may have it, too.` : ""}`;
     const act = search.running ? h("button", {type: "button", click: stop}, "Stop") : search.cursor || search.fault ? h("button", {type: "button", click: run}, "Search on") : null;
     progress.replaceChildren(...[h("p", {}, search.fault ? `${search.fault} ${search.total === null ? "" : words}` : words), listing.bar(share), act,
       h("button", {type: "button", click: clear}, "Back to the list")].filter(Boolean));

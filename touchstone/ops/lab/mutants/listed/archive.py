@@ -59,6 +59,22 @@ ARCHIVE: tuple[Mutant, ...] = (
         (f"{_TEST_ARCHIVE}::test_a_forgotten_trace_is_not_taken_again_under_another_event_id",),
     ),
     Mutant(
+        "case_without_key_stops_the_archiver",
+        "one object that no key here opens stops the archiver for all cases",
+        _OBJECTS,
+        "        except Undecipherable:\n            return False\n",
+        "        except Undecipherable:\n            raise\n",
+        (f"{_TEST_ARCHIVE}::test_a_case_that_no_key_here_opens_hurts_no_other_and_a_search_says_that_it_could_not_read_it",),
+    ),
+    Mutant(
+        "unread_case_has_no_such_text",
+        "a search says that nothing is found where it could not read the cases",
+        "touchstone/ops/store/archive/searching.py",
+        "            unread += holds.count(None)\n",
+        "",
+        (f"{_TEST_ARCHIVE}::test_a_case_that_no_key_here_opens_hurts_no_other_and_a_search_says_that_it_could_not_read_it",),
+    ),
+    Mutant(
         "middle_of_another_topic",
         "the beginning of a results topic that was made anew is skipped without a word",
         "touchstone/streams/account/committed.py",
