@@ -440,7 +440,7 @@ def test_the_demo_leaves_out_what_cannot_run_here_and_says_nothing_wrong(tmp_pat
     assert f"Left out: clinical_judge: its libraries are missing; {install_extras('judge')}." in told
     assert f"Left out: summary_loss: its libraries are missing; {install_extras('nli-onnx')}." in told
     assert "44 consumed = 44 scored" in told
-    assert "\nShown: 44 events in" in told
+    assert "\nShown: 55 events in" in told
     assert "NOT" not in told
 
 
@@ -458,7 +458,7 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
         (line,) = [line for line in said if line.startswith("\nmission control  http://127.0.0.1:")]
         during.update(own_children() - before)
         try:
-            while sum(shown) != 44:
+            while sum(shown) != 55:
                 with urllib.request.urlopen(f"{line.split()[-1]}v1/summary?minutes=60", timeout=30) as answer:
                     shown[:] = [suite["total"] for suite in json.load(answer)["suites"]]
                 time.sleep(0.05)
@@ -474,9 +474,9 @@ def test_a_demo_that_is_kept_serves_its_results_until_a_signal(tmp_path: Path, m
             threading.Thread(target=look).start()
 
     assert asyncio.run(run_demo(Settings(), "direct", None, say, keep=True)) == []
-    assert sum(shown) == 44
+    assert sum(shown) == 55
     assert (read["text"], read["reading"]["label"]) == ("shown", "Fail")
-    assert any(line.startswith("\nShown: 44 events in") for line in said[:-3])
+    assert any(line.startswith("\nShown: 55 events in") for line in said[:-3])
     assert len(during) >= 4  # broker, worker, projector, page
     assert gone(sorted(during), 5)
 
