@@ -66,8 +66,8 @@ def worker(
 
 
 @contextmanager
-def opened(store: str | None, url: str | None, config: Path | None) -> Iterator["Archive"]:
-    """The archive of the settings, for a command that ends soon; its errors as one line and exit 3."""
+def opened(store: str | None, url: str | None, config: Path | None, *, create: bool = False) -> Iterator["Archive"]:
+    """The archive of the settings, for a command that ends soon; its errors as one line and exit 3. `create`: make a result store that is missing."""
     from touchstone.ops.store.archive.archive import open_archive
     from touchstone.ops.store.cases import CaseIndex
     from touchstone.ops.store.results import ResultStore
@@ -75,7 +75,7 @@ def opened(store: str | None, url: str | None, config: Path | None) -> Iterator[
 
     settings = settings_from(config, None, store__url=store, archive__url=url)
     with one_line_errors(), store_errors():
-        results = ResultStore.open(settings.store.url.get_secret_value(), create=True)
+        results = ResultStore.open(settings.store.url.get_secret_value(), create=create)
         try:
             yield open_archive(settings.archive, CaseIndex(results.engine))
         except ArchiveAway as error:
@@ -113,7 +113,7 @@ def reindex(store: StoreOption = None, url: UrlOption = None, config: ConfigOpti
     """
     from touchstone.ops.cli.common.progress import Progress
 
-    with opened(store, url, config) as kept, Progress("objects", every=1) as progress:
+    with opened(store, url, config, create=True) as kept, Progress("objects", every=1) as progress:
         counts = kept.reindex(progress.step)
     typer.echo(f"{counts['cases']:,} cases in the index, {counts['results']:,} results restored, {counts['unreadable']:,} objects could not be read.")
 
