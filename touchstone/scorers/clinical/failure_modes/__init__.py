@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import Document, Found, Samples
+from touchstone.scorers.base import Document, Found
 from touchstone.scorers.clinical.batch import group
 from touchstone.scorers.clinical.failure_modes.modes import MODES
 from touchstone.scorers.clinical.failure_modes.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, FailureModeSettings, fingerprint, resolve
@@ -43,22 +42,6 @@ def reading(case: Case | None, result: ScoreResult) -> CaseReading:
     return read_modes(case, result, SUITE.case_name(result))
 
 
-def samples() -> Samples:
-    """Traces of invented patients: one without a failure, and one for each mode that code finds."""
-    return Samples((Path(__file__).parent / "samples",), {f"{ENV_PREFIX}QUOTE": "true"}, unexpected=unexpected)
-
-
-def unexpected(results: Sequence[ScoreResult]) -> list[str]:
-    """Samples whose failed modes are not those that their id names; `none` names none."""
-    problems = []
-    for result in results:
-        wanted = {(result.case_id or "").removeprefix("sample-mode-").replace("-", "_")} - {"none"}
-        found = {name for name, value in result.values.items() if name in MODES and value == 0}
-        if found != wanted:
-            problems.append(f"{result.case_id}: failed {', '.join(sorted(found)) or 'no mode'}, expected {', '.join(sorted(wanted)) or 'none'}")
-    return problems
-
-
 SUITE = Suite(
     name=NAME,
     version=VERSION,
@@ -77,7 +60,6 @@ SUITE = Suite(
     metrics=("modes_passed", *MODES),
     reading=reading,
     group=group,
-    samples=samples,
 )
 
 __all__ = ["MODES", "NAME", "SUITE", "VERSION", "FailureModeSettings", "build", "resolve"]
