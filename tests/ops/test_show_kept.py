@@ -68,6 +68,18 @@ def test_a_failed_case_of_the_archive_is_read_by_the_id_of_its_event_or_result(
         assert CANARY not in ran.err
 
 
+@pytest.mark.parametrize("identifier", ["runs/1", "event.json", "e" * 400])
+def test_an_id_that_looks_like_a_path_is_one_of_the_store(run: Commands, stored: tuple[str, ScoreResult], identifier: str) -> None:
+    url, result = stored
+    store = ResultStore.open(url)
+    add(store, result.model_copy(update={"event_id": identifier, "result_id": "another"}))
+    store.close()
+    ran = run("show", identifier, "--store", url)
+    assert (ran.code, "FAIL" in ran.out) == (0, True), ran.err
+    absent = run("show", f"{identifier}/absent.json", "--store", url)
+    assert (absent.code, "no such file or folder" in absent.err) == (3, True)
+
+
 def test_without_the_event_the_result_is_read_and_why_is_said(run: Commands, monkeypatch: pytest.MonkeyPatch, stored: tuple[str, ScoreResult]) -> None:
     url, _ = stored
     keep(monkeypatch, url, None)

@@ -50,6 +50,17 @@ async def test_a_trace_is_created_once_and_comes_back_as_it_was_sent(opened: Ope
         assert ([one["traceId"] for one in rest["traces"]], rest["next"]) == (["trace/0"], None)
 
 
+async def test_a_trace_that_somebody_rated_is_otherwise_as_it_was_written(opened: Opened) -> None:
+    sent = b'{ "traceId": "t" , "outputs":{}, "big": 12345678901234567890123, "fine":[1.10,{"x":0.12345678901234567891}], "u":"\\u00e9\\"}", "feedback" :null}'
+    async with served(sources=opened) as web:
+        assert (await web.client.post("/api/traces", content=sent, headers={"content-type": "application/json"})).status_code == 201
+        await web.client.post("/api/feedback", json={"trace_id": "t", "rating": "up", "timestamp": "2026-01-01T00:00:00Z"})
+        assert (await web.get("/api/traces/t")).content == (
+            b'{"traceId":"t","outputs":{},"big":12345678901234567890123,"fine":[1.10,{"x":0.12345678901234567891}],"u":"\\u00e9\\"}",'
+            b'"feedback":{"rating":"up","timestamp":"2026-01-01T00:00:00.000Z"},"annotations":[]}'
+        )
+
+
 @pytest.mark.parametrize("body", [[], {"traceId": "x"}, TRACE | {"traceId": 5}, TRACE | {"kind": "safe"}, TRACE | {"outputs": CANARY}])
 async def test_what_is_no_trace_is_refused_without_quoting_it(opened: Opened, body: Any) -> None:
     async with served(sources=opened) as web:

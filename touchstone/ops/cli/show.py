@@ -54,8 +54,9 @@ def show(
     from touchstone.ops.selftest.shown import report_readings
     from touchstone.ops.settings import load_settings
 
-    if target != "-" and not Path(target).exists():
-        if case is not None or "/" in target or Path(target).suffix in {*CASE_SUFFIXES, *PACKED_SUFFIXES, ".xml"}:
+    if target != "-" and not _is_path(target):
+        is_like_a_path = "/" in target or Path(target).suffix in {*CASE_SUFFIXES, *PACKED_SUFFIXES, ".xml"}
+        if case is not None or (is_like_a_path and not _is_stored(target, store, bootstrap)):
             fail(f"{target}: no such file or folder; name a file of cases, or the id of an event")
         _show_kept(target, suite, store, bootstrap, everything=everything, withhold=withhold)
         return
@@ -73,6 +74,27 @@ def show(
     for problem in found.problems:
         typer.echo(one_line(f"{problem.where}: {problem.what}"), err=True)
     _print(loaded, found, everything=everything, withhold=withhold)
+
+
+def _is_path(target: str) -> bool:
+    """True if there is such a file or folder. What is too long for a path is an id."""
+    try:
+        return Path(target).exists()
+    except (OSError, ValueError):
+        return False
+
+
+def _is_stored(identifier: str, store: str | None, bootstrap: str | None) -> bool:
+    """True if the store knows an id that looks like a path; False also without a store, so that a missing file is called so."""
+    from touchstone.ops.web.api.api import open_sources
+    from touchstone.scorers.base import ConfigError
+    from touchstone.streams.account.store_port import StoreUnavailable
+
+    settings = settings_from(None, bootstrap, store__url=store)
+    try:
+        return open_sources(settings).history.case(identifier) is not None
+    except (ConfigError, StoreUnavailable):
+        return False
 
 
 def _suite_of(name: str | None, sources: "list[Source]", target: str) -> "Suite":

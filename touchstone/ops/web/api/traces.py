@@ -1,6 +1,9 @@
 """Traces as the specification has them: listed, created once and never changed; what people say of them beside. And feedback in one call."""
 
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from json import JSONDecoder
 from typing import Any
 
 import orjson
@@ -24,6 +27,8 @@ from touchstone.schemas.faults import explain
 from touchstone.schemas.trace import ProductionTrace
 
 CREATED, SAME = 201, 200
+#: What is before the name of an object's member, and between it and its value.
+_NAME, _COLON = re.compile(r'[\s,]*"'), re.compile(r"\s*:\s*")
 #: Why the archive refuses a trace → status and what to say.
 _REFUSED = {
     "too_large": (413, "the trace is larger or nested deeper than the archive keeps (archive.case_bytes_max, archive.depth_max)"),
@@ -93,7 +98,7 @@ class Traces:
             raise Refusal("the archive has no trace with this id; /api/traces lists those that it has, and archive.policy says which are kept", 404)
         document = self._case.text_of(found)
         if found.annotations or found.feedback is not None:
-            document = orjson.dumps(_with_comments(orjson.loads(document), found))
+            document = _with_comments(document, found)
         return Response(document, media_type="application/json", headers={"ETag": etag(found)})
 
     def _rate(self, call: Call) -> Response:
@@ -108,11 +113,23 @@ class Traces:
         return Json({"id": body.id, "rating": body.rating, "timestamp": moment(at)})
 
 
-def _with_comments(document: dict[str, Any], found: Any) -> dict[str, Any]:
-    """The trace with what people say of it, in the production format; what it came with stays first."""
-    own = document.get("annotations")
+def _with_comments(document: bytes, found: Any) -> bytes:
+    """The trace with what people say of it, in the production format; what it came with stays first, and everything else as it was written."""
+    members: dict[str, Any] = dict(_members(document.decode()))
+    own = orjson.loads(document).get("annotations")
     said = [annotation(one, has_text=True) for one in current(found.annotations)]
-    document["annotations"] = [*(own if isinstance(own, list) else [own] if own else []), *said]
+    members["annotations"] = [*(own if isinstance(own, list) else [own] if own else []), *said]
     if found.feedback is not None:
-        document["feedback"] = thumb(found.feedback)
-    return document
+        members["feedback"] = thumb(found.feedback)
+    return orjson.dumps(members)
+
+
+def _members(text: str) -> Iterator[tuple[str, orjson.Fragment]]:
+    """The members of a JSON object, their values as they are written: reading and writing would change large and precise numbers."""
+    decoder = JSONDecoder(parse_int=str, parse_float=str)
+    at = text.index("{") + 1
+    while match := _NAME.match(text, at):
+        name, at = decoder.raw_decode(text, match.end() - 1)
+        start = _COLON.match(text, at).end()  # type: ignore[union-attr]  # the archive keeps only JSON
+        _, at = decoder.raw_decode(text, start)
+        yield name, orjson.Fragment(text[start:at])
