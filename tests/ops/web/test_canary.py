@@ -136,3 +136,24 @@ async def test_no_log_and_no_metric_has_the_name_whatever_is_asked(opened: Opene
     lines = [record.getMessage() for record in caplog.records if not record.name.startswith(("httpx", "httpcore", "websockets", "asyncio"))]
     for name in (CANARY, quote(CANARY), CANARY.replace(" ", "+")):
         assert name not in f"{logs!r} {lines} {metrics}"
+
+
+@pytest.mark.parametrize("scope", ["results", "text"])
+@pytest.mark.parametrize("writes_directly", [True, False])
+async def test_a_result_that_quotes_is_streamed_and_answered_with_its_quotes_only_with_the_right_to_text(scope: str, writes_directly: bool) -> None:
+    finding = {"severity": "major", "code": "too_long", "path": "output", "message": CANARY, "suggestion": CANARY}
+    quoting = event("e-9", R0, 0, suite="two", findings=[finding], details={"quoted": CANARY})
+    async with served(tokens=TOKENS, writes_directly=writes_directly) as web:
+        headers = web.bearer(TOKEN[scope])
+        address = web.address.replace("http", "ws", 1) + "/v1/ws"
+        async with web.stream("/v1/events", TOKEN[scope]) as live, connect(address, proxy=None, additional_headers=headers) as socket:
+            await until(lambda: web.hub.watchers == 2)
+            publish(web.hub, quoting)
+            sent = {"live": (await anext(live)).data, "socket": (await told(socket))["data"]}
+        async with web.stream("/v1/events?snapshot=5", TOKEN[scope]) as earlier:
+            sent["snapshot"] = (await anext(earlier)).data
+        sent["one"] = (await web.client.get(f"/v1/results/{quoting.key}", headers=headers)).json()["event"]
+        listed = {path: (await web.client.get(path, headers=headers)).text for path in ("/v1/results", "/v1/summary", "/v1/batches", "/v1/outcomes")}
+    assert {one["findings"][0]["code"] for one in sent.values()} == {"too_long"}
+    assert {name for name, one in sent.items() if CANARY in json.dumps(one)} == (set(sent) if scope == "text" else set())
+    assert [path for path, text in listed.items() if CANARY in text] == []

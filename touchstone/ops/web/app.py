@@ -173,7 +173,8 @@ class Api:
             wish = read_wish(request.query_params, request.headers.get("last-event-id"), grant)
         except BadRequest as error:
             return refused(str(error), error.status)
-        return self._full() or EventStream(self._hub, self._service.past, wish, self._service.abort, self._service.direct_writer(request.scope))
+        write = self._service.direct_writer(request.scope)
+        return self._full() or EventStream(self._hub, self._service.past, wish, self._service.abort, write, has_text=grant.may("text"))
 
     async def socket(self, socket: WebSocket) -> None:
         """GET /v1/ws."""
@@ -201,7 +202,7 @@ class Api:
                 return
             wish = read_wish(socket.query_params, None, grant)
             try:
-                await run_socket(socket, self._hub, self._service.past, wish)
+                await run_socket(socket, self._hub, self._service.past, wish, has_text=grant.may("text"))
             except TimeoutError:
                 self._hub.counts.stalled()
                 self._service.abort(socket.scope)

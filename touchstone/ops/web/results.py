@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 
 from touchstone.ops.web.access import Grant
+from touchstone.ops.web.quoting import without_text
 from touchstone.ops.web.times import utc
 from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.events import Event, Filter, Outcomes
@@ -65,7 +66,7 @@ def described(event: Event, suites: Mapping[str, Suite]) -> dict[str, Any]:
 def found_result(window: Window, result_id: str, grant: Grant, suites: Mapping[str, Suite], topic: str) -> dict[str, Any] | None:
     """One result as on its topic, the position of its event, and a command to score that again; None if it is not in the window.
 
-    `topic`: of the results.
+    `topic`: of the results. Without the right to text, what may quote the case is left out.
     """
     seen = window.results.get(result_id)
     if seen is None or not grant.sees(seen.event.suite):
@@ -74,7 +75,7 @@ def found_result(window: Window, result_id: str, grant: Grant, suites: Mapping[s
     document = orjson.loads(event.value)
     return {
         **described(event, suites),
-        "event": document,
+        "event": document if grant.may("text") else without_text(document),
         "position": {"topic": topic, "partition": event.place[1], "offset": event.offset},
         "source": document.get("source"),
         "replay": replay(document),

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import aclosing, contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from sse_starlette.sse import EventSourceResponse, SendTimeoutError
 from starlette.types import Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from touchstone.ops.web.quoting import value_of
 from touchstone.streams.subscription.following import Wish, follow
 from touchstone.streams.subscription.hub import Hub
 from touchstone.streams.subscription.items import Batch, Beat, Closing, Gap, Item, Reset
@@ -28,6 +30,8 @@ CLOSE_TOKEN, CLOSE_GONE = 4401, 1001
 Abort = Callable[[Scope], None]
 #: Writes a piece of a response to its connection; False while the connection accepts nothing.
 Write = Callable[[bytes], bool]
+#: The name of a form of batches, and what writes it.
+Encoding = tuple[str, Callable[[Sequence[Seen]], bytes]]
 #: Request → function that writes directly to its connection, past ASGI; None if that is not possible.
 DirectWriter = Callable[[Scope], Write | None]
 
@@ -43,13 +47,16 @@ def counted(hub: Hub, carrier: Carrier) -> Iterator[None]:
 
 
 class EventStream(EventSourceResponse):
-    """One client's Server-Sent Events. A client that does not read for too long is disconnected. `write`: directly to its connection."""
+    """One client's Server-Sent Events. A client that does not read for too long is disconnected.
 
-    def __init__(self, hub: Hub, past: Past, wish: Wish, abort: Abort, write: Write | None = None) -> None:
+    `has_text`: whether it gets what may quote a case. `write`: directly to its connection.
+    """
+
+    def __init__(self, hub: Hub, past: Past, wish: Wish, abort: Abort, write: Write | None = None, *, has_text: bool) -> None:
         self._hub = hub
         self._abort = abort
         # Our own heartbeat carries the position, so the library's is off.
-        super().__init__(_sse_pieces(hub, past, wish, write), ping=0, sep="\n", send_timeout=hub.settings.send_timeout_s)
+        super().__init__(_sse_pieces(hub, past, wish, write, _SSE[has_text]), ping=0, sep="\n", send_timeout=hub.settings.send_timeout_s)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Stream until client or service ends it."""
@@ -61,12 +68,12 @@ class EventStream(EventSourceResponse):
                 self._abort(scope)
 
 
-def _outlet(hub: Hub, write: Write | None) -> Outlet | None:
+def _outlet(hub: Hub, write: Write | None, encoding: Encoding) -> Outlet | None:
     """A function that writes a batch as one block, encoded once for all clients."""
 
     def outlet(batch: Batch) -> bool:
         assert write is not None
-        if not write(batch.encoded("sse", sse_events)):
+        if not write(batch.encoded(*encoding)):
             return False
         hub.counts.sent("sse", len(batch))
         return True
@@ -74,28 +81,32 @@ def _outlet(hub: Hub, write: Write | None) -> Outlet | None:
     return None if write is None else outlet
 
 
-async def _sse_pieces(hub: Hub, past: Past, wish: Wish, write: Write | None) -> AsyncIterator[bytes]:
+async def _sse_pieces(hub: Hub, past: Past, wish: Wish, write: Write | None, encoding: Encoding) -> AsyncIterator[bytes]:
     """The pieces of a stream, without those that are written directly to the connection."""
     yield f"retry: {hub.settings.retry_ms}\n: touchstone\n\n".encode()
-    watcher = Watcher(hub.settings, hub.counts, _outlet(hub, write))
+    watcher = Watcher(hub.settings, hub.counts, _outlet(hub, write, encoding))
     async with aclosing(follow(hub, past, wish, watcher)) as items:
         async for item in items:
             if isinstance(item, Batch):
                 hub.counts.sent("sse", len(item))
-                yield item.encoded("sse", sse_events)
+                yield item.encoded(*encoding)
             else:
                 yield sse_item(item)
 
 
-def sse_events(seen: Sequence[Seen]) -> bytes:
+def sse_events(seen: Sequence[Seen], *, has_text: bool) -> bytes:
     """Events as Server-Sent Events."""
     parts: list[bytes] = []
     for one in seen:
-        value = one.event.value
+        value = value_of(one.event, has_text=has_text)
         if b"\n" in value or b"\r" in value:  # not written by Touchstone; the format needs a prefix on each line
             value = b"\ndata: ".join(value.splitlines())
         parts.append(b"id: %b\nevent: %b\ndata: %b\n\n" % (one.id.encode(), one.event.type.encode(), value))
     return b"".join(parts)
+
+
+#: Whether a client gets what may quote a case → how its batches are encoded: once for all clients of the same right.
+_SSE: dict[bool, Encoding] = {True: ("sse", partial(sse_events, has_text=True)), False: ("sse without text", partial(sse_events, has_text=False))}
 
 
 def sse_item(item: Item) -> bytes:
@@ -118,10 +129,10 @@ def _sse(event: str, data: dict[str, Any]) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (event.encode(), orjson.dumps(data))
 
 
-async def run_socket(socket: WebSocket, hub: Hub, past: Past, wish: Wish) -> None:
+async def run_socket(socket: WebSocket, hub: Hub, past: Past, wish: Wish, *, has_text: bool) -> None:
     """Serve an accepted WebSocket until client or service ends it. Raises `TimeoutError` for a client that does not read."""
     watcher = Watcher(hub.settings, hub.counts)
-    sending = asyncio.create_task(_send(socket, hub, past, wish, watcher))
+    sending = asyncio.create_task(_send(socket, hub, past, wish, watcher, has_text=has_text))
     listening = asyncio.create_task(_listen(socket))
     try:
         await asyncio.wait({sending, listening}, return_when=asyncio.FIRST_COMPLETED)
@@ -134,11 +145,11 @@ async def run_socket(socket: WebSocket, hub: Hub, past: Past, wish: Wish) -> Non
             raise end
 
 
-async def _send(socket: WebSocket, hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> None:
+async def _send(socket: WebSocket, hub: Hub, past: Past, wish: Wish, watcher: Watcher, *, has_text: bool) -> None:
     with suppress(WebSocketDisconnect):
         async with aclosing(follow(hub, past, wish, watcher)) as items:
             async for item in items:
-                for text in _messages(item):
+                for text in _messages(item, has_text=has_text):
                     async with asyncio.timeout(hub.settings.send_timeout_s):
                         await socket.send_text(text)
                 if isinstance(item, Batch):
@@ -152,11 +163,12 @@ async def _listen(socket: WebSocket) -> None:
         pass
 
 
-def _messages(item: Item) -> list[str]:
+def _messages(item: Item, *, has_text: bool) -> list[str]:
     """The messages of an item."""
     match item:
         case Batch():
-            return [f'{{"event":{_json(one.event.type)},"id":"{one.id}","data":{one.event.value.decode("utf-8", "replace")}}}' for one in item.seen]
+            told = [(one, value_of(one.event, has_text=has_text).decode("utf-8", "replace")) for one in item.seen]
+            return [f'{{"event":{_json(one.event.type)},"id":"{one.id}","data":{value}}}' for one, value in told]
         case Gap(dropped, resume):
             return [_message(GAP, None, {"dropped": dropped, "resume": resume})]
         case Reset(reason):

@@ -18,10 +18,11 @@ from touchstone.ops.web.api.bodies import PatchBody, read_body
 from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
 from touchstone.ops.web.api.cases import case_name, moment
 from touchstone.ops.web.api.preconditions import check_seen, conflict, etag_of
-from touchstone.ops.web.api.reading import case_of, reading_of, without_text
+from touchstone.ops.web.api.reading import case_of, reading_of
 from touchstone.ops.web.api.reviewers import check_reviewers, reviewer_of
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.api.spans import spans_of
+from touchstone.ops.web.quoting import without_text
 from touchstone.ops.web.results import replay
 from touchstone.ops.web.service import Json, packed
 from touchstone.schemas.result import ScoreResult

@@ -1,7 +1,6 @@
 """The reading of a kept case beside one of its results."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import orjson
 from pydantic import ValidationError
@@ -11,9 +10,6 @@ from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.reading import CaseReading
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.suite import Suite
-
-#: Fields of a result event that may quote the case, where the suite is set to quote.
-MAY_QUOTE = frozenset({"details"})
 
 
 def case_of(document: bytes, kind: str, suites: Mapping[str, Suite], suite: str) -> Case | None:
@@ -33,10 +29,3 @@ def reading_of(case: Case | None, result: ScoreResult, suites: Mapping[str, Suit
     """The suite's reading, with every text blocked out if the client has no right to it."""
     reading = suite_or_placeholder(suites, result.suite).reading_of(case, result)
     return reading if has_right else reading.without_text()
-
-
-def without_text(result: Mapping[str, Any]) -> dict[str, Any]:
-    """A result event without the fields that may quote the case."""
-    shown = {name: value for name, value in result.items() if name not in MAY_QUOTE}
-    shown["findings"] = [{**finding, "message": "", "suggestion": None} for finding in result.get("findings") or ()]
-    return shown

@@ -5,6 +5,7 @@ from touchstone.ops.lab.mutants.mutant import Mutant
 _OBJECTS = "touchstone/ops/store/archive/objects.py"
 _REMOVAL = "touchstone/ops/store/archive/removal.py"
 _TEST_ARCHIVE = "tests/ops/store/archive/test_archive.py"
+_QUOTED_LIVE = "tests/ops/web/test_canary.py::test_a_result_that_quotes_is_streamed_and_answered_with_its_quotes_only_with_the_right_to_text"
 _TEST_WRITER = "tests/ops/store/archive/test_writer.py"
 _TEST_ARCHIVER = "tests/integration/test_archiver.py"
 _TEST_S3 = "tests/integration/test_archive_s3.py"
@@ -105,5 +106,21 @@ ARCHIVE: tuple[Mutant, ...] = (
         "            self.index.keep([row])\n        self.check_not_forgotten([one.event_id for one in written], written)\n",
         "            self.index.keep([row])\n",
         (f"{_TEST_WRITER}::test_a_posted_trace_that_is_forgotten_while_it_is_written_leaves_no_object",),
+    ),
+    Mutant(
+        "stream_quotes_to_everybody",
+        "where a suite quotes, a live stream shows a patient's name to a token without the right to text",
+        "touchstone/ops/web/quoting.py",
+        "    if has_text or not event.is_result:\n",
+        "    if True:\n",
+        (_QUOTED_LIVE,),
+    ),
+    Mutant(
+        "one_result_quotes_to_everybody",
+        "where a suite quotes, a single result shows a patient's name to a token without the right to text",
+        "touchstone/ops/web/results.py",
+        'document if grant.may("text") else without_text(document)',
+        "document",
+        (_QUOTED_LIVE,),
     ),
 )
