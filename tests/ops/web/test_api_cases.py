@@ -101,6 +101,14 @@ async def test_a_reading_is_of_the_result_that_was_asked_for(opened: Opened) -> 
         assert (await web.get("/api/cases/e-1/reading")).json()["text"] == "not_kept"
 
 
+async def test_the_reading_of_a_case_is_of_its_worst_result_not_of_the_last_one(opened: Opened) -> None:
+    async with served(sources=opened) as web:
+        results = (await web.get("/api/cases/e-0")).json()["results"]
+        assert [one["label"] for one in results] == ["Pass", "Fail"]  # the latest first
+        answer = (await web.get("/api/cases/e-0/reading")).json()
+        assert (answer["reading"]["suite"], answer["reading"]["label"]) == ("one", "Fail")
+
+
 async def test_a_kept_trace_is_read_beside_the_result_of_a_later_stage(opened: Opened, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     store = ResultStore.open(f"sqlite:///{tmp_path / 'store.db'}")
     add(store, scored("t-0", 5, suite="two", label="Pass", kind="judge_request", case="trace/0", version="2.0"))

@@ -57,7 +57,7 @@ _of, _its = codes.alias("of_result"), cases.alias("of_event")
 #: A result without findings and failures has no codes: most need not be looked up.
 HAS_CODES: Final = results.c.findings_total + results.c.failures_total > 0
 #: The worst label is the least.
-_RANKS: Final = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
+LABEL_RANKS: Final = {"Fail": 0, "unscored": 1, "Review": 2, "Warn": 3, "Pass": 4}
 _PLACE: Final = (results.c.scored_at, results.c.result_id)
 
 
@@ -188,7 +188,7 @@ class Order:
         if by == "overall":  # what nobody has valued is last, whichever way
             return cls(sort, func.coalesce(results.c.overall, -1.0 if is_descending else 2.0), float)
         if by == "label":
-            return cls(sort, case(_RANKS, value=results.c.label, else_=_RANKS["Review"]))
+            return cls(sort, case(LABEL_RANKS, value=results.c.label, else_=LABEL_RANKS["Review"]))
         return cls(sort, results.c.findings_total if by == "findings" else None)
 
     @property

@@ -29,7 +29,8 @@ def other_checks(result: ScoreResult, findings: Iterable[int], title: str) -> Ch
         one = result.findings[place]
         items.append(Item(id=f"finding-{place}", state=STATES[one.severity], label=one.path, text=one.message, finding=place, code=one.code))
     items += [
-        Item(id=f"failure-{place}", state="unsure", label=one.component, code=one.code, note=f"failed: {one.kind}") for place, one in enumerate(result.failures)
+        Item(id=f"failure-{place}", state="unsure", label=one.component, code=one.code, note=f"not scored; cause: {one.kind}")
+        for place, one in enumerate(result.failures)
     ]
     items += [Item(id=f"unchecked-{place}", state="note", label=one.check, note=f"not checked: {one.reason}") for place, one in enumerate(result.not_checked)]
     return ChecksSection(id="findings", title=title, items=tuple(items))

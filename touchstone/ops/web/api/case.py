@@ -1,7 +1,7 @@
 """One case: everything about its event, its reading, its document, and what people say of it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from touchstone.ops.store.archive.encryption import Undecipherable
 from touchstone.ops.store.archive.objects import ArchiveAway, Missing, NoArchive, TooLarge
+from touchstone.ops.store.case_query import LABEL_RANKS
 from touchstone.ops.store.case_rows import Annotation, CaseHistory, Feedback
 from touchstone.ops.store.cases import Conflict
 from touchstone.ops.web.api.bodies import PatchBody, read_body
@@ -38,6 +39,17 @@ _NO_TEXT = {
 }
 #: A name of a taxonomy, such as `missing_labs`, `clinician_would_notice`, `good`: one word in lower case, which sentences and names of people are not.
 _CODE = re.compile(r"[a-z0-9]+(?:[_.:-][a-z0-9]+)*")
+
+
+def gravest(rows: Sequence[ResultRow]) -> ResultRow | None:
+    """The result that a case is opened for: of the latest one of each suite the one with the worst label, and of these the latest.
+
+    `rows`: the latest first.
+    """
+    latest: dict[str, ResultRow] = {}
+    for row in rows:
+        latest.setdefault(row.suite, row)
+    return min(latest.values(), key=lambda row: LABEL_RANKS.get(row.label, LABEL_RANKS["Review"]), default=None)
 
 
 class OneCase:
@@ -120,7 +132,7 @@ class OneCase:
         row = next((row for row in found.results if row.result_id == wanted), None)
         if row is None and call.query.get("result"):
             raise Refusal("this event has no such result", 404)
-        row = row or next(iter(found.results), None)
+        row = row or gravest(found.results)
         if row is None:
             raise Refusal("this event has no result yet, so it has no reading; its text is at /document", 404)
         result = _restored(row)

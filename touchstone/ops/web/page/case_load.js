@@ -15,6 +15,9 @@ const caseLoad = (() => {
     return sorted.filter((result) => !seen.has(field(result, "suite")) && seen.add(field(result, "suite")));
   }
 
+  /** Which of them is shown first, as the service chooses it. */
+  const gravest = (results) => results.reduce((best, one) => (best && gravity(field(best, "label")) <= gravity(field(one, "label")) ? best : one), null);
+
   const refused = (answer) => answer.data?.error ?? `The service answers with status ${answer.status}.`;
 
   /** A case, and then the same with the reading of one of its results: {first, whole}, promises of {id, found, etag, result, reading, text, why}; null if it is unknown. */
@@ -25,7 +28,7 @@ const caseLoad = (() => {
       if (answer.status === 404) return null;
       if (!answer.ok) throw new Error(refused(answer));
       const found = answer.data, results = found.results ?? [];
-      const result = results.find((one) => field(one, "result_id") === (resultId ?? id)) ?? latestOf(results)[0] ?? null;
+      const result = results.find((one) => field(one, "result_id") === (resultId ?? id)) ?? gravest(latestOf(results)) ?? null;
       return {id, found, etag: answer.etag ?? found.etag, result, reading: null, text: "", why: ""};
     });
     const whole = Promise.all([first, read]).then(([one, answer]) => {

@@ -81,10 +81,9 @@
   const choose = (name, value) => go(listing.path({...listing.without(filter, name), ...(value ? {[name]: value} : {})}));
 
   function drawChoices() {
-    const span = listing.timeChoice(filter, "/cases");
     const sort = listing.choice("sort", "Order", ORDERS, order(), (by) => go(sorted(by)));
     const walkThem = h("a.button", {href: listing.path(filter, "/review")}, "Review these");
-    parts.choices.replaceChildren(sort, span, ...Object.entries(CHOICES).map(([name, values]) =>
+    parts.choices.replaceChildren(sort, ...Object.entries(CHOICES).map(([name, values]) =>
       listing.choice(name, name === "kept" ? "Case kept" : "Feedback", [["", "any"], ...values.map((value) => [value, value])], filter[name] ?? "", (chosen) => choose(name, chosen))),
     walkThem, h("a.button", {href: listing.path(listing.without(filter, "sort"), "/errors")}, "Errors in these"));
   }

@@ -70,7 +70,7 @@ function timeAxis(columns, peak, step) {
 
 const changeWords = (change) => `${moment(hour, change.at)}: another configuration, version ${change.suite_version}, ${change.config_digest.slice(0, 8)}`;
 
-const words = (counts) => Object.entries(counts).filter(([, count]) => count).map(([label, count]) => `${grouped.format(count)} ${label}`).join(", ") || "none";
+const words = (counts) => labelsInOrder(counts).filter(([, count]) => count).map(([label, count]) => `${grouped.format(count)} ${label}`).join(", ") || "none";
 
 function timeWords(suite, columns, step) {
   const last = columns.at(-1);
@@ -119,7 +119,7 @@ function shareBar(counts) {
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0);
   const drawing = s("svg", {role: "img", class: "share", "aria-label": words(counts)});
   let from = 0;
-  for (const [label, count] of Object.entries(counts)) {
+  for (const [label, count] of labelsInOrder(counts)) {
     if (!count) continue;
     const width = (count / total) * 100;
     drawing.append(s("rect", {class: `tone-${tone(label)}`, x: `${from}%`, y: 0, width: `${width}%`, height: "100%"}));

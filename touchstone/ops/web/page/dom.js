@@ -93,6 +93,13 @@ const own = (table, name) => (Object.hasOwn(table, name) ? table[name] : undefin
 const tone = (label) => (own(TONES, String(label).toLowerCase()) ?? [OTHER_TONE])[0];
 const sign = (label) => (own(TONES, String(label).toLowerCase()) ?? [OTHER_TONE, OTHER_SIGN])[1];
 
+/** Labels as they are always listed: the best first, unscored last, those of a suite's own between. */
+const LABELS_IN_ORDER = ["pass", "review", "warn", OTHER_TONE, "fail", "unscored"];
+const placeOf = (label) => LABELS_IN_ORDER.indexOf(own(TONES, String(label).toLowerCase()) ? String(label).toLowerCase() : OTHER_TONE);
+const labelsInOrder = (counts) => Object.entries(counts).sort(([one], [other]) => placeOf(one) - placeOf(other));
+/** What a case is opened for: the gravest first; unscored before what may pass. */
+const gravity = (label) => ["fail", "unscored", "review", "warn"].indexOf(String(label).toLowerCase()) >>> 0;
+
 function chip(label) {
   return h(`span.chip.tone-${tone(label)}`, {}, h("span", {"aria-hidden": "true"}, `${sign(label)} `), String(label));
 }

@@ -12,7 +12,7 @@
       h("th.c-name", {scope: "row"}, listing.link(".open.name", target, {}, h("code", {}, one.value))),
       h("td.number", {}, listing.link(".plain", target, {}, grouped.format(one.count))),
       h("td.c-share", {}, h("span", {}, percent(share)), listing.bar(share ?? 0)),
-      h("td.c-labels", {}, Object.entries(one.labels ?? {}).filter(([, count]) => count).map(([label, count]) =>
+      h("td.c-labels", {}, labelsInOrder(one.labels ?? {}).filter(([, count]) => count).map(([label, count]) =>
         listing.link(".plain", {...target, label}, {title: `${grouped.format(count)} ${label}`}, h(`span.key.tone-${tone(label)}`, {}, h("i", {"aria-hidden": "true"}, sign(label)), h("span.sr", {}, label), h("b", {}, grouped.format(count)))))),
       days);
     return {made, days, target};

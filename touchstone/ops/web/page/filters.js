@@ -7,7 +7,6 @@ const listing = (() => {
     kept: "kept", since: "since", until: "before", q: "id or code", version: "version", digest: "configuration", severity: "severity", value: "value",
   };
   const PAGING = ["cursor", "limit"];
-  const SPANS = [["", "any time"], ["3600", "last hour"], ["86400", "last 24 hours"], ["604800", "last 7 days"], ["2592000", "last 30 days"]];
   const FACETS_MAX = 40, FACETS_AGE_MS = 30_000;
   const facetsAsked = new Map();
 
@@ -51,15 +50,6 @@ const listing = (() => {
   function choice(name, word, options, value, change) {
     return h("label", {}, h("span", {}, word), h("select", {"data-choice": name, change: (event) => change(event.currentTarget.value)},
       options.map(([its, text]) => h("option", {value: its, selected: its === value}, text))));
-  }
-
-  /** From when on; another time than those offered stays as it is in the address. */
-  function timeChoice(filter, base) {
-    const since = filter.since ? [["kept", `since ${moment(full, filter.since)}`]] : [];
-    return choice("since", "Time", [...since, ...SPANS], filter.since ? "kept" : "", (seconds) => {
-      const from = seconds ? new Date(clockNow() - Number(seconds) * 1000).toISOString().replace(/\.\d+/, "") : "";
-      go(path({...without(filter, "since", "until"), since: from}, base));
-    });
   }
 
   /** Counts of the results that a filter selects, by a property; kept for half a minute, because pages of a list ask for the same. */
@@ -135,5 +125,5 @@ const listing = (() => {
     return emptyState(own(titles, error.status) ?? "The list could not be loaded.", error.message, h("button", {type: "button", click: again}, "Try again"));
   }
 
-  return {filterOf, path, without, link, narrowing, words, chips, choice, timeChoice, facets, bar, daysOf, dayChart, few, walk, refusal};
+  return {filterOf, path, without, link, narrowing, words, chips, choice, facets, bar, daysOf, dayChart, few, walk, refusal};
 })();

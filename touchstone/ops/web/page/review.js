@@ -37,7 +37,7 @@
     if (signal.aborted) return;
     const link = (filter, text, count) => h("li", {}, h("a", {href: casesPath(filter, "/review")}, text), ` ${counted(count, "result")}`);
     root.replaceChildren(h("h1", {}, "Review"), h("section.card", {}, h("p", {}, "Walk through the cases of a list, one after the other. Any list of ", h("a", {href: "/cases"}, "cases"), " can be reviewed; these are a beginning:"),
-      h("ul.review-choices", {}, (labels?.values ?? []).map(({value, count}) => link({label: value}, `All with ${value}`, count)),
+      h("ul.review-choices", {}, [...labels?.values ?? []].sort((one, other) => gravity(one.value) - gravity(other.value)).map(({value, count}) => link({label: value}, `All with ${value}`, count)),
         (suites?.values ?? []).filter(({labels: of}) => of?.Fail).map(({value, labels: of}) => link({suite: value, label: "Fail"}, `${value}: failed`, of.Fail)))));
   }
 

@@ -30,14 +30,14 @@
       h("td.c-at", {}, h("time", {datetime: run.last_at, title: moment(full, run.last_at)}, ago(run.last_at, clockNow()))));
   }
 
-  /** The fields above the table: suites and labels with their counts, the time, and words of a name. */
-  function fields(filter, suites, labels, find) {
+  /** The fields above the table: labels with their counts, and words of a name. Time, suite and concern are in the bar above. */
+  function fields(filter, labels, find) {
     const chooser = (name, word, found) => {
       const values = (found?.values ?? []).map((one) => [one.value, `${one.value} (${grouped.format(one.count)})`]);
       const extra = [filter[name]].flat().filter((value) => value && !values.some(([its]) => its === value)).map((value) => [value, value]);
       return listing.choice(name, word, [["", "any"], ...extra, ...values], [filter[name] ?? ""].flat()[0], (value) => go(listing.path({...listing.without(filter, name), [name]: value, find: find()}, "/runs")));
     };
-    return [chooser("suite", "Suite", suites), chooser("label", "With label", labels), listing.timeChoice({...filter, find: find()}, "/runs")];
+    return [chooser("label", "With label", labels)];
   }
 
   /** Show the runs whose name, batch, suite, version or digest has all the words. */
@@ -52,14 +52,14 @@
   }
 
   async function show(params, query, root, signal) {
-    let runs, suites, labels;
+    let runs, labels;
     const all = listing.filterOf(query), filter = listing.without(all, "find", "sort");
     const total = h("p.total", {role: "status"});
     const head = [h("div.list-head", {}, h("h1", {}, "Runs"), total), listing.chips(filter, "/runs")].filter(Boolean);
     try {
-      [runs, suites, labels] = await Promise.all([
+      [runs, labels] = await Promise.all([
         askJson(listing.path(filter, "/api/runs"), {signal}).then((found) => found?.runs ?? []),
-        listing.facets(listing.without(filter, "suite"), "suite", signal), listing.facets(listing.without(filter, "label"), "label", signal)]);
+        listing.facets(listing.without(filter, "label"), "label", signal)]);
     } catch (error) {
       if (!signal.aborted) root.replaceChildren(...head, listing.refusal(error, () => showAddress()));
       return;
@@ -67,10 +67,10 @@
     if (signal.aborted) return;
     Object.assign(chosen, {a: null, b: null});
     const find = h("input", {type: "search", maxlength: 100, autocomplete: "off", spellcheck: false, value: [all.find ?? ""].flat()[0], placeholder: "Batch, concern, version"});
-    const choices = h("div.list-choices", {}, fields(filter, suites, labels, () => find.value.trim() || null), h("label", {}, h("span", {}, "Words"), find));
+    const choices = h("div.list-choices", {}, fields(filter, labels, () => find.value.trim() || null), h("label", {}, h("span", {}, "Words"), find));
     if (!runs.length) {
       const any = listing.narrowing(filter).length;
-      root.replaceChildren(...head, choices, emptyState(any ? "No run fits these filters." : "No runs yet.", any ? "Choose “any” in one of the fields." : "A run is what one version and configuration of a suite has scored, by batch."));
+      root.replaceChildren(...head, choices, emptyState(any ? "No run fits these filters." : "No runs yet.", any ? "Choose “any” in one of the fields, here or in the bar above." : "A run is what one version and configuration of a suite has scored, by batch."));
       return;
     }
     head[0].append(h("span.compare-note.rest", {role: "status"}), h("a.button.compare", {"aria-disabled": "true", role: "link"}, "Compare"));
