@@ -91,7 +91,9 @@ class StoreAnnotations:
             name = one.trace_id or one.event_id
             self._events[name] = one.event_id
             said = {key: value for key, value in one.body.items() if value is not None}
-            records.append(_record({"traceId": name, "reviewer": one.reviewer, "timestamp": one.at.isoformat(), "reviewPass": one.review_pass, **said}, name))
+            # The page and the API store the time that the reviewer gave; a record takes one name for it.
+            at = said.pop("annotatedAt", one.at.isoformat())
+            records.append(_record({"traceId": name, "reviewer": one.reviewer, "timestamp": at, "reviewPass": one.review_pass, **said}, name))
         return records
 
     def append(self, records: Sequence[AnnotationRecord]) -> None:

@@ -325,6 +325,16 @@ def test_forgetting_finds_the_object_of_an_archiver_that_was_killed_before_it_wr
     assert not half.exists()
 
 
+def test_reindex_counts_an_object_whose_id_nobody_can_tell(archive: Archive, tmp_path: Path) -> None:
+    archive.keep("e" * 300, "safe", "", b"{}")
+    archive.keep("e-1", "safe", "", b"{}")
+    fresh = ResultStore.open(f"sqlite:///{tmp_path / 'fresh.db'}", create=True)
+    try:
+        assert open_archive(archive.settings, CaseIndex(fresh.engine)).reindex() == {"cases": 1, "results": 0, "unreadable": 1}
+    finally:
+        fresh.close()
+
+
 def with_keys(archive: Archive, folder: Path, *keys: bytes) -> Archive:
     """The same archive with a key file of its own."""
     key_file = folder / f"keys-{keys[0][:1].hex()}"
