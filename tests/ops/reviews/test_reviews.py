@@ -143,6 +143,17 @@ def test_similar_vectors_are_one_group_and_a_single_one_stays_alone() -> None:
     assert clusters(vectors, 0.0) == [[0, 1, 2, 3, 4]]
 
 
+def test_annotations_that_the_page_has_written_are_read(tmp_path: Path) -> None:
+    store = ResultStore.open(f"sqlite:///{tmp_path}/results.db", create=True)
+    try:
+        body = said("t", notes="no labs").content() | {"annotatedAt": "2026-01-02T03:04:05.678Z"}
+        CaseIndex(store.engine).annotate("event-1", "r1", body, NOW, expected=0, trace_id="t")
+        (record,) = StoreAnnotations(store).read()
+        assert (record.trace_id, record.notes, record.at.isoformat()) == ("t", "no labs", "2026-01-02T03:04:05.678000+00:00")
+    finally:
+        store.close()
+
+
 def test_annotations_of_the_store_are_coded_there(tmp_path: Path) -> None:
     store = ResultStore.open(f"sqlite:///{tmp_path}/results.db", create=True)
     try:

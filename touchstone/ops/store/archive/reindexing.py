@@ -127,8 +127,9 @@ def _index(archive: Keeping, pool: ThreadPoolExecutor, page: Sequence[Entry], *,
         own = found.trace_id if prefix == "traces" else ids[entry.path] or found.event_id
         if own != ids[entry.path]:  # its name was cut off
             scored |= _scored(archive, by[1], [own])
-        events = _of_trace(archive, names[entry.path], found, scored) if prefix == "traces" else [own]
-        rows += [_row(archive, prefix, entry, found, size, event_id, scored.get(own, ())) for event_id in events if event_id]
+        events = [one for one in (_of_trace(archive, names[entry.path], found, scored) if prefix == "traces" else [own]) if one]
+        counts["unreadable"] += not events  # its name was cut off, and the document has no id that could stand for it
+        rows += [_row(archive, prefix, entry, found, size, event_id, scored.get(own, ())) for event_id in events]
     counts["cases"] += archive.index.keep(rows)
 
 
