@@ -228,6 +228,20 @@ async def test_a_full_disk_and_a_folder_that_is_away_lose_nothing_and_leave_no_h
         assert [one.name for one in disk.rglob("*#*")] == []
 
 
+async def test_an_archiver_with_nothing_to_write_notices_that_the_folder_is_away(embedded: Broker, namespace: Namespace, tmp_path: Path) -> None:
+    embedded.create_topics(namespace.topics(PARTITIONS))
+    folder = Folder(tmp_path / "archive")
+    with on_scene(embedded, namespace, f"sqlite:///{tmp_path / 'store.db'}", folder.environment["TOUCHSTONE_ARCHIVE_URL"]) as scene:
+        await scene.until_said(200)
+        folder.leave()
+        await scene.until_said(503, "the store of objects has")
+        assert await scene.committed() == 0
+        folder.come_back()
+        await scene.until_said(200)
+        await scene.send()
+        await scene.until_kept()
+
+
 def test_an_archiver_ends_at_once_where_objects_would_be_replaced(
     embedded: Broker, namespace: Namespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -55,6 +55,10 @@ class CaseArchive(Protocol):
         """Write to objects and index and take it back."""
         ...
 
+    def check_readable(self) -> None:
+        """Ask objects and index for next to nothing."""
+        ...
+
     def waits(self) -> tuple[float | None, float]:
         """Moments of the monotonic clock: since when the store of objects has been asked in vain (None: it is not asked), and when it answered last."""
         ...

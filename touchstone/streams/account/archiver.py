@@ -111,6 +111,8 @@ class Archiver(Service):
                 if not self.ready.is_set() or time.monotonic() - probed > self._settings.kafka.probe_interval_s:
                     await self._check_topic(committed)
                     await self._probe(consumer)
+                    # Else nobody would notice that they are away before the next case is to be written.
+                    await self._ask(self._archive.check_readable)
                     probed = time.monotonic()
                     self.ready.set()
 

@@ -175,6 +175,17 @@ class Objects:
             )
         self._creates_once = True
 
+    def check_readable(self) -> None:
+        """See whether the store answers, by a list of what is next to nothing. Raises `ArchiveAway`, for a folder that is gone, too."""
+        try:
+            with self._asking():
+                store = self._made()
+                if self._folder is not None and not self._folder.is_dir():
+                    raise NotADirectoryError
+                next(iter(obstore.list(store, _PROBES, chunk_size=1)), None)
+        except FileNotFoundError as error:  # there is no such bucket
+            raise ArchiveAway(type(error).__name__) from None
+
     def check_creates_once(self) -> None:
         """The same, once for a process."""
         if not self._creates_once:

@@ -119,6 +119,11 @@ class ArchiveWriter:
         self._archive.objects.check_writable()
         self._archive.index.row("probe")
 
+    def check_readable(self) -> None:
+        """See whether objects and index answer, while there is nothing to write."""
+        self._archive.objects.check_readable()
+        self._archive.index.row("probe")
+
     def waits(self) -> tuple[float | None, float]:
         """Since when the store of objects has been asked in vain, and when it answered last."""
         objects = self._archive.objects

@@ -123,4 +123,12 @@ ARCHIVE: tuple[Mutant, ...] = (
         "document",
         (_QUOTED_LIVE,),
     ),
+    Mutant(
+        "idle_archiver_is_ready",
+        "an archiver with nothing to write says that it is ready while its store of objects is away",
+        "touchstone/streams/account/archiver.py",
+        "                    await self._ask(self._archive.check_readable)\n",
+        "",
+        ("tests/integration/test_archive_away.py::test_an_archiver_with_nothing_to_write_notices_that_the_folder_is_away",),
+    ),
 )
