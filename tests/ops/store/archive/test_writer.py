@@ -158,3 +158,32 @@ def test_a_row_whose_state_was_read_before_the_case_was_forgotten_does_not_bring
     monkeypatch.setattr(cases, "_states", lambda _: select(literal("e-1").label("event_id"), literal("kept").label("state")))
     archive.index.keep([row])
     assert archive.index.rows(["e-1"])["e-1"].state == "forgotten"
+
+
+def keep_trace(archive: Archive, event_id: str) -> None:
+    """What an archiver does with a failed result of a trace's event."""
+    writer = ArchiveWriter(archive, Policy.of(["failed"]))
+    _, wanted = writer.sort(project("results", {0: 0}, {0: [Sent(0, result(event_id, kind="trace"))]}).results)
+    writer.keep_cases([type(case)(case.event_id, case.results, case.place, case.checksum, trace("t-1")) for case in wanted])
+    writer.close()
+
+
+def test_a_new_event_of_a_forgotten_trace_is_not_kept(archive: Archive) -> None:
+    keep_trace(archive, "e-1")
+    archive.forget("t-1", dry_run=False)
+    keep_trace(archive, "e-2")
+    assert {event: row.state for event, row in archive.index.rows(["e-1", "e-2"]).items()} == {"e-1": "forgotten", "e-2": "forgotten"}
+    assert objects_of(archive) == []
+
+
+def test_a_new_event_of_a_trace_that_is_forgotten_meanwhile_is_not_kept(archive: Archive, forgotten_around: Callable[[str, str], None]) -> None:
+    keep_trace(archive, "e-1")
+    forgotten_around("e-1", "traces/")
+    keep_trace(archive, "e-2")
+    assert {event: row.state for event, row in archive.index.rows(["e-1", "e-2"]).items()} == {"e-1": "forgotten", "e-2": "forgotten"}
+    assert objects_of(archive) == []
+
+
+def test_only_its_owner_reads_a_folder_that_the_archive_makes(archive: Archive, tmp_path: Path) -> None:
+    archive.keep("e-1", "safe", "", event("e-1"))
+    assert (tmp_path / "archive").stat().st_mode & 0o077 == 0

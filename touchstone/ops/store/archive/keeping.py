@@ -79,6 +79,8 @@ class Keeping:
         """Create the object of one event. The index does not change: `index.keep` writes many rows at once. Raises `NotKept`."""
         found = about(data, bytes_max=self.settings.case_bytes_max, depth_max=self.settings.depth_max)
         found = About(kind or found.kind, event_id, found.trace_id or (case_id if kind == TRACE else ""), found.source, found.at)
+        if self._is_of_forgotten(found.trace_id):
+            raise NotKept("forgotten", "forgotten")
         path = found.path(event_id)
         outcome = self.objects.put(path, data)
         if outcome == "other" and found.kind == TRACE and found.trace_id:
@@ -147,6 +149,16 @@ class Keeping:
             for entry in self.objects.list(f"results/{encoded(event_id)}"):
                 self.objects.delete(entry.path)
         return forgotten
+
+    def forget_late(self, written: Iterable[CaseRow]) -> None:
+        """Forget events of traces that somebody has asked to forget while they were being written: their rows did not exist yet, and were not marked."""
+        for row in written:
+            if row.state == "kept" and self._is_of_forgotten(row.trace_id):
+                self.index.forget(row.event_id, self._clock())
+
+    def _is_of_forgotten(self, trace_id: str) -> bool:
+        """True if another event of this trace was forgotten: all of them are of the same patient."""
+        return bool(trace_id) and any(one.state == "forgotten" for one in self.index.of_trace(trace_id))
 
     def _is_shared(self, row: CaseRow) -> bool:
         """True if the object is another kept event's, too: one with the same trace id and content."""

@@ -128,7 +128,9 @@ class Objects:
         """The store, to write to. Raises `ArchiveAway` where the folder cannot be made now: its disk may come back."""
         if self._store is None:
             try:
-                self._store = from_url(self._absent, mkdir=True)
+                # Cases are patient data: nobody else on this machine reads them. A folder that is there keeps its rights.
+                Path(unquote(urlsplit(self._absent).path)).mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._store = from_url(self._absent)
             except (BaseError, OSError) as error:
                 raise ArchiveAway(type(error).__name__) from None
         return self._store

@@ -94,6 +94,7 @@ class ArchiveWriter:
             counts[outcome] += 1
             rows.append(row)
         self._archive.index.keep(rows)
+        self._archive.forget_late(rows)
         self._archive.take_back([row.event_id for row in rows], [row for row in rows if row.path])
         return counts
 
@@ -106,6 +107,8 @@ class ArchiveWriter:
             try:
                 kept = self._archive.put(one.event_id, kind, case_id, one.data, at=first.scored_at, place=one.place)
             except NotKept as refused:
+                if refused.state == "forgotten":  # settled, as an event that was kept before; its results are taken back with it
+                    return "known", self._archive.not_kept(one.event_id, kind, case_id, "forgotten", first.scored_at, one.place)
                 gone: Outcome = "too_large" if refused.state == "too_large" else "unreadable"
             else:
                 self._archive.keep_results_of(one.event_id)
