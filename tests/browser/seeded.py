@@ -141,7 +141,9 @@ async def seeded_service(made: Seeded, folder: Path, **settings: Any) -> AsyncIt
     """The service over the same results, live and stored."""
     with kept(made, folder) as sources:
         async with served(sources=sources, **settings) as web:
-            web.service.suites = made.suites
+            # In place: the API has the same dictionary.
+            web.service.suites.clear()  # type: ignore[attr-defined]
+            web.service.suites.update(made.suites)  # type: ignore[attr-defined]
             feed(web, made)
             web.hub.caught_up()
             yield web

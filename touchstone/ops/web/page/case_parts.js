@@ -8,7 +8,7 @@ const caseParts = (() => {
     no_right: ["Texts are blocked out: this token may not read them.", "Marks and states are as they are. To read the text, use a token with the scope “text”; whoever runs this service grants it in serve.tokens, for example all/results+text:TOKEN."],
     not_kept: ["The case itself was not kept.", `The archive's policy did not name it. ${STAYS} Scoring it again needs its place on the topic.`],
     gone: ["The case itself is no longer there.", `It was forgotten on request, or its retention has ended. ${STAYS}`],
-    unreadable: ["The case is kept, and the suite that is installed here cannot read it.", "Its results, findings and values are below; the event as it was kept is shown beside them."],
+    unreadable: ["The case is kept, and the suite that is installed here cannot read it.", "Its results, findings and values are below; the event as it was kept is shown beside them to whoever may read texts."],
     away: ["The archive cannot be read now, so the text is not shown.", "What you see comes from the result store. Open the case again in a moment; this service's log says what is wrong."],
     no_archive: ["There is no archive here, so texts are not kept.", `“touchstone archive” keeps cases; it and this service need the same archive.url (docs/archive.md). ${STAYS}`],
     removed: ["The case itself is no longer there: its retention has ended.", STAYS],
