@@ -187,3 +187,10 @@ def test_a_new_event_of_a_trace_that_is_forgotten_meanwhile_is_not_kept(archive:
 def test_only_its_owner_reads_a_folder_that_the_archive_makes(archive: Archive, tmp_path: Path) -> None:
     archive.keep("e-1", "safe", "", event("e-1"))
     assert (tmp_path / "archive").stat().st_mode & 0o077 == 0
+
+
+def test_a_forgotten_trace_is_not_written_again_for_another_event(archive: Archive) -> None:
+    keep_trace(archive, "e-1")
+    archive.forget("t-1", dry_run=False)
+    with pytest.raises(NotKept, match="forgotten"):
+        archive.keep("e-2", "trace", "t-1", trace("t-1"))
