@@ -43,13 +43,6 @@ def test_what_cannot_run_here_is_left_out_with_what_to_install(monkeypatch: pyte
     ]
 
 
-def test_of_suites_that_score_each_others_samples_one_is_shown() -> None:
-    parts, left_out = choose_parts({})
-    read = [(topic, kind) for part in parts for topic in part.suite.topics for kind in part.suite.cases]
-    assert len(read) == len(set(read))
-    assert any(": clinical scores the same events; try it by `touchstone score " in line for line in left_out)
-
-
 def test_a_suite_without_samples_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("touchstone.ops.local.demo_parts.load_suite", lambda name: replace(load_suite(name), samples=None))
     monkeypatch.setattr("touchstone.ops.local.demo_parts.suite_entry_points", lambda: {"safe_v0": None})

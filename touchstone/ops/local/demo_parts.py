@@ -78,30 +78,11 @@ def choose_parts(env: Mapping[str, str]) -> tuple[list[Part], list[str]]:
             left_out.append(f"{name}: {reason}")
         else:
             parts.append(Part(suite, samples, suite_settings(suite, env={**env, **samples.env})))
-    apart, shared = _apart(sorted(parts, key=_needs))
-    return apart, left_out + shared
+    return sorted(parts, key=_needs), left_out
 
 
 def _needs(part: Part) -> int:
     return len({**part.suite.requires, **part.samples.requires})
-
-
-def _apart(parts: Sequence[Part]) -> tuple[list[Part], list[str]]:
-    """Parts that do not score each other's samples, and the reason for each of the others.
-
-    Suites that read the same kind of case from the same topic score every sample of both, so neither account would be of its own samples alone. Of such
-    suites the one with the most needs is shown: a suite with fewer can be tried more easily by itself.
-    """
-    kept: list[Part] = []
-    left_out: list[str] = []
-    for part in reversed(parts):
-        other = next((one for one in kept if set(one.suite.topics) & set(part.suite.topics) and set(one.suite.cases) & set(part.suite.cases)), None)
-        if other is None:
-            kept.append(part)
-        else:
-            name = part.suite.name
-            left_out.append(f"{name}: {other.suite.name} scores the same events; try it by `touchstone score {name} {part.samples.paths[0]}`")
-    return kept[::-1], left_out[::-1]
 
 
 def score_files(part: Part) -> FromFiles:
