@@ -66,7 +66,8 @@ class Suite:
     **How it is reported.** `columns`: the values of one-line listings and of the table of cases; `call(event_id, case_id)`: the name of a case in them.
     `overall`: the value that stands for a whole result, by which lists are sorted; by default the first column's.
     `tables(report)`: the suite's own tables, shown before the usual ones. `reading(case, result)`: how a case reads beside its result; the case is None
-    if only the result is at hand. Without it, every suite has a plain reading.
+    if only the result is at hand. Without it, every suite has a plain reading. `with_references(case, result, settings)`: the case with what it only names,
+    such as its gold, for its reading.
     `group(result)`: the batch that a result is reported in; `mixes_concerns`: whether one report may hold several concerns.
     `report(entries, facts)`: a report of results and problems; `verdict(report, gate)` and `view(report)`: the verdict on it, and its contents for display.
     `event_model`: a pydantic model of what report events carry of a batch; its `summary` names counts (see `suite_event`).
@@ -101,6 +102,7 @@ class Suite:
     columns: tuple[Column, ...] = ()
     tables: Callable[[SuiteReport], Iterable[Table]] | None = None
     reading: Callable[[Any, ScoreResult], CaseReading] | None = None
+    with_references: Callable[[Any, ScoreResult, Any], Case] | None = None
     metrics: tuple[str, ...] = ()
     value_max: float = 1.0
     overall: str = ""

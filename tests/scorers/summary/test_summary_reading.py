@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from touchstone.schemas.result import FileRef, ScoreResult
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.reporting import RunFacts
 from touchstone.scorers.scoring import ResultMaker
+from touchstone.scorers.suite_settings import reading_here
 from touchstone.scorers.summary import NAME, SUITE
 from touchstone.scorers.summary.samples import GOLDS
 from touchstone.scorers.summary.settings import SummarySettings
@@ -95,6 +97,28 @@ async def test_a_gold_that_is_not_in_the_event_is_said_and_facts_have_numbers(ha
     assert ("does not contain it" in facts.note) is not has_gold
     assert {item.label for item in facts.items} == {f"fact {n}" for n in range(1, 11)}
     assert bool(facts.items[0].text) is has_gold
+
+
+@pytest.mark.parametrize("is_changed", [False, True])
+async def test_a_gold_that_the_event_only_names_is_read_from_its_file_if_it_is_still_the_one_that_was_compared(tmp_path: Path, is_changed: bool) -> None:
+    one = case(FACTS[0])
+    result = await result_of(one)
+    datum = gold().model_dump(mode="json")
+    if is_changed:
+        datum["summary"]["key_facts"][5] = "Another fact took its place."
+    file = tmp_path / "golds.jsonl"
+    file.write_text(json.dumps(datum), encoding="utf-8")
+    named = one.model_copy(update={"datum": None, "gold_ref": datum["entry"]["source_id"]})
+    facts = section(reading_here(SUITE, named, result, SummarySettings(gold=file)), "facts").items
+    assert {item.text for item in facts} == ({""} if is_changed else set(FACTS))
+
+
+async def test_a_file_of_golds_that_cannot_be_read_leaves_numbers(tmp_path: Path) -> None:
+    one = case(FACTS[0])
+    named = one.model_copy(update={"datum": None, "gold_ref": "source-1"})
+    for file in (tmp_path / "nowhere", tmp_path):
+        facts = section(reading_here(SUITE, named, await result_of(one), SummarySettings(gold=file)), "facts").items
+        assert {item.text for item in facts} == {""}
 
 
 async def test_without_the_case_the_facts_that_are_missing_have_numbers() -> None:

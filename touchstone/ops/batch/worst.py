@@ -19,6 +19,7 @@ from touchstone.scorers.reporting.findings import SEVERITIES
 from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.scoring import Scoring
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.suite_settings import reading_here
 
 #: Labels, the worst first.
 _RANKS: Final[dict[Label, int]] = {"Fail": 0, "unscored": 1, "Warn": 2, "Review": 3, "Pass": 4}
@@ -54,6 +55,8 @@ class WorstCases:
     _waiting: dict[str, Case] = field(default_factory=dict)
     #: The badness of the worst case that had no room: what is no worse has none either, so a later small case does not take its place.
     _no_room: Badness | None = None
+    #: Of the suite, as it scored them: they may name a file of golds.
+    settings: Any = None
 
     def given(self, case: BatchCase) -> None:
         """Note a case that is going to be scored."""
@@ -102,7 +105,7 @@ class WorstCases:
     def readings(self) -> Iterator[CaseReading]:
         """How they read, the worst first; each is made when it is asked for, because one may have megabytes."""
         for one in self.cases:
-            yield self.suite.reading_of(*one.read())
+            yield reading_here(self.suite, *one.read(), self.settings)
 
 
 def worst_of(suite: Suite, settings: Any, sources: Iterable[Source], *, most: int, named: str | None = None, bounds: FilesSettings = BOUNDS) -> WorstCases:
@@ -114,7 +117,7 @@ def worst_of(suite: Suite, settings: Any, sources: Iterable[Source], *, most: in
 
 
 async def _worst(scoring: Scoring, cases: Iterable[BatchCase | Problem | None], most: int, named: str | None) -> WorstCases:
-    found = WorstCases(scoring.suite, most)
+    found = WorstCases(scoring.suite, most, settings=scoring.settings)
 
     def wanted() -> Iterator[BatchCase]:
         for one in cases:

@@ -177,11 +177,12 @@ def _show_kept(identifier: str, suite: str | None, store: str | None, bootstrap:
     """The case with an id."""
     from touchstone.ops.cli.common.kept_case import kept_case
     from touchstone.scorers.reporting.words import counted
+    from touchstone.scorers.suite_settings import reading_here
 
     settings = settings_from(None, bootstrap, store__url=store)
     with one_line_errors(), store_errors():
         found = kept_case(identifier, settings, suite, bootstrap)
-    _print_reading(found.suite.reading_of(found.case, found.result), 0, everything=everything, withhold=withhold)
+    _print_reading(reading_here(found.suite, found.case, found.result), 0, everything=everything, withhold=withhold)
     others = f"{counted(found.others, 'other result')} of this event; --suite chooses" if found.others else ""
     for line in filter(None, (found.why, others)):
         typer.echo(one_line(line), err=True)

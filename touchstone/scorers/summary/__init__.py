@@ -114,6 +114,17 @@ def reading(case: SummaryCase | None, result: ScoreResult) -> CaseReading:
     return of_package(case, result)
 
 
+def with_gold(case: SummaryCase, result: ScoreResult, settings: SummarySettings) -> SummaryCase:
+    """The case with the gold that it names, where the file of the settings still has the one that the result was scored with."""
+    from touchstone.scorers.summary.golds import gold_of
+
+    digest = result.details.get("gold_digest")
+    if case.datum is not None or case.gold_ref is None or settings.gold is None or not isinstance(digest, str):
+        return case
+    datum = gold_of(settings.gold, case.gold_ref, digest)
+    return case if datum is None else case.model_copy(update={"datum": datum})
+
+
 def samples() -> Samples:
     """Generated summaries of invented sources, with their golds."""
     from touchstone.scorers.summary.samples import samples as of_package
@@ -156,6 +167,7 @@ SUITE = Suite(
     columns=batch.COLUMNS,
     call=name_of,
     reading=reading,
+    with_references=with_gold,
     metrics=METRICS,
     group=batch.group,
     report=batch.report,

@@ -11,6 +11,7 @@ from touchstone.scorers.reporting.words import visible
 from touchstone.scorers.summary.components import facts, flow
 from touchstone.scorers.summary.components.questions import named_units
 from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
+from touchstone.scorers.summary.golds import digest_of
 from touchstone.scorers.summary.hard_fails.breaches import MESSAGES, Breach
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ def details_of(prepared: Prepared, asked: Asked, components: Components, setting
         "sentences": {"generated": len(prepared.generated.spans), "gold": len(prepared.gold.spans)},
         "conflicts": [_conflict_details(conflict) for conflict in components.conflicts],
         "pairs": len(asked.pairs),
+        "gold_digest": digest_of(prepared.datum),
     }
     if settings.evidence == "ids" or settings.quote:
         details["evidence"] = _evidence(prepared, components, single=settings.looks_near)

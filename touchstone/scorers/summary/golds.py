@@ -1,7 +1,9 @@
 """The gold file: JSON or JSON lines of `GoldStandardDatum`, found by `entry.source_id`."""
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,30 @@ def load_golds(path: Path) -> Mapping[str, GoldStandardDatum]:
     if not golds:
         raise ConfigError(f"gold: {path}: holds no gold standard")
     return golds
+
+
+@lru_cache(maxsize=2)
+def _loaded(path: Path, _changed_ns: int, _size: int) -> Mapping[str, GoldStandardDatum]:
+    return load_golds(path)
+
+
+def gold_of(path: Path, source_id: str, digest: str) -> GoldStandardDatum | None:
+    """The gold that a result was scored with; None if the file has none of this name now, or another one. Reads the file again when it changes.
+
+    Raises `ConfigError` for a file that cannot be read.
+    """
+    try:
+        about = path.expanduser().stat()
+    except OSError:
+        return None
+    found = _loaded(path, about.st_mtime_ns, about.st_size).get(source_id)
+    return found if found is not None and digest_of(found) == digest else None
+
+
+def digest_of(datum: GoldStandardDatum) -> str:
+    """A digest of a gold's content."""
+    whole = json.dumps(datum.model_dump(mode="json", by_alias=True), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def _values(text: str, path: str) -> Iterator[tuple[str, Any]]:

@@ -49,7 +49,7 @@ def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str, 
         from touchstone.ops.batch.worst import WorstCases
         from touchstone.ops.reports.html_reading import READINGS_MAX
 
-        run.worst = WorstCases(run.suite, READINGS_MAX)
+        run.worst = WorstCases(run.suite, READINGS_MAX, settings=run.settings)
     is_watched = sys.stderr is not None and sys.stderr.isatty()
     # Progress at the end of each file, in bytes: files may differ much in size.
     done = list(accumulate(source.size() + _BYTES_PER_FILE for source in sources())) if is_watched else []

@@ -29,6 +29,8 @@ class StoredReadings:
 
     def __iter__(self) -> "Iterator[CaseReading]":
         """The readings, the worst first. Raises `ConfigError` where the archive cannot be opened."""
+        from touchstone.scorers.suite_settings import reading_here
+
         self.without_event = 0
         suites = {self._suite.name: self._suite}
         for result in self._worst:
@@ -36,7 +38,7 @@ class StoredReadings:
             if case is None:
                 self.without_event += 1
                 self.why = self.why or why
-            yield self._suite.reading_of(case, result)
+            yield reading_here(self._suite, case, result)
 
     def _case(self, result: "ScoreResult", suites: "Mapping[str, Suite]") -> "tuple[Case | None, str]":
         from touchstone.ops.cli.common.kept_case import archived_case

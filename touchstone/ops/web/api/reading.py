@@ -10,6 +10,7 @@ from touchstone.schemas.case import Case, validate_case
 from touchstone.schemas.reading import CaseReading
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.suite import Suite
+from touchstone.scorers.suite_settings import reading_here
 
 
 def case_of(document: bytes, kind: str, suites: Mapping[str, Suite], suite: str) -> Case | None:
@@ -27,5 +28,5 @@ def case_of(document: bytes, kind: str, suites: Mapping[str, Suite], suite: str)
 
 def reading_of(case: Case | None, result: ScoreResult, suites: Mapping[str, Suite], *, has_right: bool) -> CaseReading:
     """The suite's reading, with every text blocked out if the client has no right to it."""
-    reading = suite_or_placeholder(suites, result.suite).reading_of(case, result)
+    reading = reading_here(suite_or_placeholder(suites, result.suite), case, result)
     return reading if has_right else reading.without_text()
