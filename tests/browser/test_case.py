@@ -49,6 +49,14 @@ async def test_other_results_and_the_browsers_back_change_what_is_shown(web: Ser
     await tab.until("location.search === '' && document.querySelector('.suite-tabs [aria-current]').textContent.includes('one')")
 
 
+async def test_a_live_result_that_is_not_stored_yet_is_waited_for(web: Served, look: Open) -> None:
+    api = Api(ids=())
+    tab = await show(web, look, "/cases/e-0?result=r-e-0", api, ready=".empty")
+    assert "Not in the history yet" in await tab.text(".empty")
+    api.ids = ("e-0",)
+    await tab.until("document.querySelector('.case h1')?.textContent === 'e-0'")
+
+
 async def test_without_the_right_to_text_it_is_blocked_out_and_the_page_says_how_to_get_it(web: Served, look: Open) -> None:
     tab = await show(web, look, "/cases/e-0", Api(text="no_right"))
     assert CANARY not in await tab.page.content()

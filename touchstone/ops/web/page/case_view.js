@@ -1,6 +1,8 @@
 // One case: what is wrong in it and where, what it says, its other results, and what people say of it.
 
 const caseView = (() => {
+  const AGAIN_MS = 2000;
+  const TRIES_MAX = 15; // half a minute: an id that is wrong ends, too
   const FIRST_MS = 150; // so long a whole case is waited for before its first part is shown alone
   const AHEAD_ROWS = 5; // the list's next page is asked for this many cases before it is needed
 
@@ -106,7 +108,14 @@ const caseView = (() => {
       else if (queue?.filter !== list) queue = caseQueue(list);
       const loading = caseLoad.take(id, result, signal);
       if (bar) drawPlace(bar, {id, result}, signal).catch(() => bar.replaceChildren(h("a", {href: `/cases?${list}`}, "The list")));
-      const view = await present(root, loading, signal, {bar, drawn: (early) => { shown = early; }});
+      const drawn = (early) => { shown = early; };
+      let view = await present(root, loading, signal, {bar, drawn});
+      // A live row leads here before the projector has written its result.
+      for (let tries = 0; view === null && result && tries < TRIES_MAX && !signal.aborted; tries += 1) {
+        root.replaceChildren(h("h1", {}, "Case"), emptyState("Not in the history yet.", "A result is live before the projector has stored it. This page asks again every two seconds.", h("a", {href: "/cases"}, "To the cases")));
+        await new Promise((resolve) => { setTimeout(resolve, AGAIN_MS); });
+        if (!signal.aborted) view = await present(root, caseLoad.take(id, result, signal), signal, {bar, drawn});
+      }
       if (signal.aborted) return;
       if (view === null) root.replaceChildren(h("h1", {}, "Case"), emptyState("There is no such case.", "No result with this id is in the store, or this token may not see its suite.", h("a", {href: "/cases"}, "To the cases")));
       else shown = view;
