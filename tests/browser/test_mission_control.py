@@ -408,13 +408,13 @@ async def test_without_a_token_it_asks_for_one_and_keeps_it_out_of_addresses(loo
 
 async def test_a_token_for_one_suite_shows_no_other(look: Open) -> None:
     async with served(tokens=TOKENS) as web:
-        publish(web.hub, event("mine", offset=0), event("theirs", offset=1, suite="two"))
+        publish(web.hub, event("mine", offset=0), event("stranger", offset=1, suite="two"))
         tab = await look(web.address)
         await tab.page.fill("#token-text", ONE)
         await tab.page.keyboard.press("Enter")
         assert await tab.until_rows(1) == ["r-mine"]
         await tab.until("document.querySelector('.suite')")
-        assert "theirs" not in await tab.page.content()
+        assert "stranger" not in await tab.page.content()
         assert "Suite two" not in await tab.page.content()
 
 

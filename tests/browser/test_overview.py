@@ -115,11 +115,11 @@ async def test_the_top_bar_chooses_suite_concern_and_time_and_its_choice_is_in_t
 
 
 async def test_an_id_is_found_from_every_view_and_words_with_spaces_are_in_no_address(web: Served, look: Open) -> None:
-    tab = await look(f"{web.address}/runs", 390, 844)
+    tab = await look(f"{web.address}/accounts", 390, 844)
     await tab.until("document.querySelector('.view:not([hidden]) h1')")
     keys = tab.page.keyboard
     await keys.press("/")
-    assert await tab.page.evaluate("document.activeElement.id") == "find-text"
+    await tab.until("document.activeElement.id === 'find-text'")
     await keys.type("safe_v0-11")
     await keys.press("Enter")
     await tab.until("location.pathname + location.search === '/cases?q=safe_v0-11'")

@@ -135,7 +135,7 @@ def _read_outcome(evidence: Evidence, message: Any) -> None:
             evidence.former[source["topic_id"]].add(document["result_id"])
             return
         evidence.topic_ids[source.get("topic_id", "")] += 1
-        sent = SentResult(_at(message), document["event_id"], document["result_id"], document["label"])
+        sent = SentResult(_at(message), document["event_id"], document["result_id"], document.get("label", ""))  # a naive loop writes none
         evidence.results[Position(source["partition"], source["offset"])].append(sent)
         evidence.documents[sent.result_id].add(hashlib.sha256(message.value()).digest())
     elif kind == _LEDGER:

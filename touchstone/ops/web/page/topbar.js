@@ -83,6 +83,7 @@ const topbar = (() => {
   for (const id of ["minutes", "suite", "concern"]) $(id).addEventListener("change", choose);
   $("find").addEventListener("submit", find);
   $("sheet-open").addEventListener("click", () => openSheet(!document.body.classList.contains("sheet-shown")));
-  document.addEventListener(CHANGED, () => { draw(); openSheet(false); });
+  // A view that is drawn late must not close the field that somebody has just opened.
+  document.addEventListener(CHANGED, () => { draw(); if (document.activeElement !== $("find-text")) openSheet(false); });
   return {draw, focus, close: () => openSheet(false)};
 })();
