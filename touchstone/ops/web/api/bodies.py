@@ -1,34 +1,18 @@
 """Bodies of requests: annotations in the specification's shapes, feedback, search. An error names the field and never quotes it."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AliasChoices, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from pydantic.types import StringConstraints
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from touchstone.ops.web.api.calls import Refusal
+from touchstone.schemas.annotation import PASS_MAX, Moment, Name, Said
 from touchstone.schemas.faults import explain
 
 Rating = Literal["up", "down"]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=256, pattern=r"^[^\x00-\x1f\x7f]+$")]
-Issue = Annotated[str, StringConstraints(min_length=1, max_length=256)]
-NOTES_CHARS_MAX = 20_000
 #: Annotations of one request.
 ANNOTATIONS_MAX = 100
-
-
-def _in_utc(value: Any) -> datetime:
-    """A moment in ISO 8601. Without an offset it counts as UTC: the specification's viewer writes such. A number is none: nobody knows its unit."""
-    try:
-        read = datetime.fromisoformat(value)
-        return read.astimezone(UTC) if read.tzinfo is not None else read.replace(tzinfo=UTC)
-    except (ValueError, TypeError, OverflowError):
-        raise PydanticCustomError("moment", "is no date and time as in 2026-01-31T12:00:00Z") from None
-
-
-Moment = Annotated[AwareDatetime, BeforeValidator(_in_utc, json_schema_input_type=str)]
 
 
 class Body(BaseModel):
@@ -44,7 +28,7 @@ class Body(BaseModel):
     }
 
 
-class AnnotationBody(Body):
+class AnnotationBody(Said, Body):
     """One annotation: a record of the specification's `annotations.json`, or of a trace's `annotations` array, or both in one.
 
     `reviewer`: by default the name of the token.
@@ -52,32 +36,16 @@ class AnnotationBody(Body):
 
     reviewer: Name | None = Field(None, validation_alias=AliasChoices("reviewerId", "reviewer"))
     at: Moment | None = Field(None, validation_alias=AliasChoices("annotatedAt", "annotated_at", "timestamp"))
-    review_pass: int = Field(1, ge=1, le=1_000_000, validation_alias=AliasChoices("reviewPass", "review_pass"))
+    review_pass: int = Field(1, ge=1, le=PASS_MAX, validation_alias=AliasChoices("reviewPass", "review_pass"))
     trace_id: Name | None = Field(None, validation_alias=AliasChoices("traceId", "trace_id"))
-    verdict: Literal["pass", "fail"] | None = None
-    notes: str | None = Field(None, max_length=NOTES_CHARS_MAX, pattern=r"^[^\x00]*$")
-    failure_mode: Name | None = Field(None, validation_alias=AliasChoices("failureMode", "failure_mode"))
-    severity_tag: Name | None = Field(None, validation_alias=AliasChoices("severityTag", "severity_tag"))
-    quality_rating: Annotated[int, Field(ge=1, le=5)] | Name | None = Field(None, validation_alias=AliasChoices("qualityRating", "quality_rating"))
-    common_issues: tuple[Issue, ...] | None = Field(None, max_length=50, validation_alias=AliasChoices("commonIssues", "common_issues"))
 
     @model_validator(mode="after")
     def _says_something(self) -> "AnnotationBody":
         """Refuse an annotation without a word, which would hide the one before."""
-        if all(value is None for value in self.content().values()):
+        about = {"suite", "guideline", "queue", "arm"}
+        if all(value is None for name, value in self.content().items() if name not in about):
             raise PydanticCustomError("says_nothing", "says nothing; give a verdict, notes, or another of its fields")
         return self
-
-    def content(self) -> dict[str, Any]:
-        """What the reviewer says, in the specification's names."""
-        return {
-            "verdict": self.verdict,
-            "notes": self.notes,
-            "failureMode": self.failure_mode,
-            "severityTag": self.severity_tag,
-            "qualityRating": self.quality_rating,
-            "commonIssues": list(self.common_issues) if self.common_issues is not None else None,
-        }
 
 
 class FeedbackPart(Body):
