@@ -69,9 +69,9 @@ def propose(
 
     Example: touchstone errors propose --output categories.json
     """
-    from touchstone.ops.reviews.annotations import current
     from touchstone.ops.reviews.coding import Categories, exported
     from touchstone.ops.reviews.proposing import propose as grouped
+    from touchstone.schemas.counting import current
     from touchstone.schemas.settings.engines import EngineSettings
 
     with _opened(file, store, config) as annotations:

@@ -1,12 +1,9 @@
-"""Annotations as an append-only list, from a file in the specification's shape or from the result store.
-
-The newest record of a trace, reviewer and review pass counts; a higher pass replaces what the same reviewer said of the trace in a lower one.
-"""
+"""Annotations as an append-only list, from a file in the specification's shape or from the result store. Which of them count: see `schemas.counting`."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -106,17 +103,6 @@ class StoreAnnotations:
             event = self._events[one.trace_id]
             entries.append((event, "" if one.trace_id == event else one.trace_id, one.reviewer, one.review_pass, one.at, one.content()))
         index.annotate_many(entries)
-
-
-def current(records: Iterable[AnnotationRecord]) -> list[AnnotationRecord]:
-    """What each reviewer says of each trace now: of the highest pass, the newest record. In the order in which the traces were first reviewed."""
-    found: dict[tuple[str, str], AnnotationRecord] = {}
-    for one in records:
-        key = (one.trace_id, one.reviewer)
-        before = found.get(key)
-        if before is None or one.review_pass >= before.review_pass:
-            found[key] = one
-    return list(found.values())
 
 
 def _listed(document: Any, place: str) -> Iterator[Mapping[str, Any]]:

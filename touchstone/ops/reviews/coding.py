@@ -11,8 +11,8 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.types import StringConstraints
 
-from touchstone.ops.reviews.annotations import current
 from touchstone.schemas.annotation import AnnotationRecord, Name
+from touchstone.schemas.counting import current
 from touchstone.schemas.faults import explain
 from touchstone.scorers.base import ConfigError
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from touchstone.ops.reviews.annotations import current
 from touchstone.ops.reviews.coding import Categories, Category
 from touchstone.schemas.annotation import AnnotationRecord
+from touchstone.schemas.counting import current, of_each_reviewer
 from touchstone.scorers.calibration.agreement import agreement
 from touchstone.scorers.calibration.saturation import STEP, saturation
 from touchstone.scorers.reporting import Figure, LayoutOptions, Rate, Table, View, counted
@@ -35,7 +35,7 @@ def error_view(records: Sequence[AnnotationRecord], categories: Categories, at: 
             kinds_of[one.trace_id].append(one.failure_mode or UNCODED)
     known = saturation([kind for kind in kinds_of[trace] if kind != UNCODED] for trace in reviewed)
     tables = [_frequencies(kinds_of, {one.name: one for one in categories.categories}), _saturation(known.new_kinds, len(reviewed))]
-    if (between := _between(judged)) is not None:
+    if (between := _between(of_each_reviewer(records))) is not None:
         tables.append(between)
     rate = Rate(len(reviewed) - len(failed), len(reviewed))
     figures = [
@@ -86,11 +86,12 @@ def _saturation(new: Sequence[int], reviewed: int) -> Table:
     return Table("New kinds, by ten traces", ("Traces", "New kinds"), rows, frozenset({1}))
 
 
-def _between(judged: Sequence[AnnotationRecord]) -> Table | None:
+def _between(own: Sequence[AnnotationRecord]) -> Table | None:
     """Agreement of each pair of reviewers on the traces that both judged."""
     verdicts: dict[str, dict[str, str]] = {}
-    for one in judged:
-        verdicts.setdefault(one.reviewer, {})[one.trace_id] = one.verdict or ""
+    for one in own:
+        if one.verdict is not None:
+            verdicts.setdefault(one.reviewer, {})[one.trace_id] = one.verdict
     names = sorted(verdicts)
     rows = []
     for place, first in enumerate(names):

@@ -116,6 +116,16 @@ class Annotation:
     at: datetime
     body: Mapping[str, Any]
 
+    @property
+    def settled(self) -> bool:
+        """True if it decides after reviewers disagreed."""
+        return self.body.get("settled") is True
+
+    @property
+    def withdrawn(self) -> bool:
+        """True if the reviewer took back what was said before."""
+        return self.body.get("withdrawn") is True
+
 
 @dataclass(frozen=True, slots=True)
 class Feedback:

@@ -26,6 +26,7 @@ from touchstone.ops.web.api.spans import spans_of
 from touchstone.ops.web.quoting import without_text
 from touchstone.ops.web.results import replay
 from touchstone.ops.web.service import Json, packed
+from touchstone.schemas.counting import newest
 from touchstone.schemas.result import ScoreResult
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.projection import NO_SUITES, ResultRow, restore
@@ -194,7 +195,7 @@ class OneCase:
         now = datetime.now(UTC)
         check_seen(call.headers, found.revision, is_needed=bool(body.annotations))
         if body.annotations:
-            known = {(one.reviewer, one.review_pass): dict(one.body) for one in current(found.annotations)}
+            known = {(one.reviewer, one.review_pass): dict(one.body) for one in found.annotations}
             named = [(reviewer_of(call.grant, one.reviewer), one) for one in body.annotations]
             entries = [(reviewer, one.review_pass, one.content() | {"annotatedAt": moment(one.at or now)}) for reviewer, one in named]
             added = [entry for entry in entries if not _is_same(entry[2], known.get(entry[:2]))]
@@ -234,8 +235,8 @@ def trace_id_of(found: CaseHistory) -> str:
 
 
 def current(annotations: tuple[Annotation, ...]) -> list[Annotation]:
-    """The last annotation of each reviewer and pass, in the order in which they began."""
-    return list({(one.reviewer, one.review_pass): one for one in annotations}.values())
+    """The last annotation of each reviewer and pass, in the order in which they began; without those that were withdrawn."""
+    return newest(annotations, lambda one: one.event_id)
 
 
 def annotation(one: Annotation, *, has_text: bool) -> dict[str, Any]:
