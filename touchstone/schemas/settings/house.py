@@ -385,6 +385,14 @@ class FilesSettings(Section):
     read_timeout_s: Seconds = Field(600, description="time to read one file, without the time in which its cases are scored; the rest is not read")
 
 
+class JudgesSettings(Section):
+    """Judges that are measured against people, and what a judge must reach to decide labels."""
+
+    folder: Path = Field(Path("judges"), description="a folder for each judge: prompt, examples, measurement and history")
+    floor: Annotated[float, Field(ge=0.5, le=1, allow_inf_nan=False)] = Field(0.8, description="both recalls must reach it before a judge is promoted")
+    least: Annotated[int, Field(ge=1, le=100_000)] = Field(30, description="failed and passed cases, each, that the test set must have for that")
+
+
 class LogSettings(Section):
     """Logging to standard error."""
 
@@ -405,4 +413,5 @@ class Settings(Section):
     http: HttpSettings = HttpSettings()
     serve: ServeSettings = ServeSettings()
     fhir_validator: FhirValidatorSettings = FhirValidatorSettings()
+    judges: JudgesSettings = JudgesSettings()
     log: LogSettings = LogSettings()

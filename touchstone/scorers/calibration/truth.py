@@ -1,0 +1,149 @@
+"""What people say of a case, for one subject: a suite's label, or one mode of failure. The labels that a judge is measured against.
+
+A suite fails a case if people's verdict is fail. A mode fails it only if people name that mode: a case that failed for another reason is a pass of this
+mode, and one that failed without a reason says nothing of it.
+"""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from touchstone.schemas.annotation import AnnotationRecord, Arm
+
+#: Why a labelled case is not counted → what that means, as reports print it.
+LEFT_OUT: Final = {
+    "withdrawn": "every reviewer took the annotation back",
+    "no_verdict": "nobody gave a verdict",
+    "other_suite": "people judged it for another suite",
+    "uncoded": "it failed, and no failure mode is coded",
+    "disagreed": "reviewers disagree, and no verdict is settled",
+    "chosen": "it was chosen for review by a filter, which biases rates",
+    "no_input": "the case is not at hand",
+    "unjudged": "the judge gave no verdict",
+    "reviewed": "the suite's label is Review or Warn, and these are left out",
+}
+Verdict = Literal["fail", "pass", "uncoded", "no_verdict"]
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """What people say of one case. `arm`: how it came into review; None outside a queue. `settled`: reviewers disagreed, and one verdict was settled."""
+
+    trace_id: str
+    fails: bool
+    guideline: str | None = None
+    arm: Arm | None = None
+    reviewers: tuple[str, ...] = ()
+    settled: bool = False
+
+    @property
+    def is_unbiased(self) -> bool:
+        """True if rates may be estimated from it: it was not chosen for review by what a judge said of it."""
+        return self.arm != "chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """The labels of a subject. `left_out`: reason → annotated cases without a label. `pairs`: the verdicts of two reviewers on a case that both judged."""
+
+    labels: tuple[Label, ...]
+    left_out: dict[str, int] = field(default_factory=dict)
+    pairs: tuple[tuple[bool, bool], ...] = ()
+
+    @property
+    def digest(self) -> str:
+        """Of all labels, whatever their order."""
+        whole = sorted(f"{one.trace_id}\n{one.fails:d}\n{one.arm or ''}\n{one.guideline or ''}" for one in self.labels)
+        return hashlib.sha256("\n\n".join(whole).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @property
+    def guideline(self) -> str | None:
+        """The versions by which the labels were given, such as `clinical@3`; None if no annotation names one."""
+        return ", ".join(sorted({one.guideline for one in self.labels if one.guideline})) or None
+
+
+def labels_of(records: Iterable[AnnotationRecord], subject: str) -> Truth:
+    """The labels of a subject (`SUITE`, or `SUITE/MODE`), from annotations in the order in which they were written.
+
+    Of each reviewer the newest annotation in each review pass counts, and of these the one of the highest pass that was not taken back. A settled verdict
+    decides over all others of its case. The labels come in the order in which their cases were first annotated.
+    """
+    suite, _, mode = subject.partition("/")
+    by_case: dict[str, list[AnnotationRecord]] = {}
+    for one in records:
+        by_case.setdefault(one.trace_id, []).append(one)
+    labels: list[Label] = []
+    left_out: Counter[str] = Counter()
+    pairs: list[tuple[bool, bool]] = []
+    for trace_id, written in by_case.items():
+        found = _label(trace_id, written, suite, mode, pairs)
+        if isinstance(found, Label):
+            labels.append(found)
+        else:
+            left_out[found] += 1
+    return Truth(tuple(labels), dict(left_out), tuple(pairs))
+
+
+def _label(trace_id: str, written: Sequence[AnnotationRecord], suite: str, mode: str, pairs: list[tuple[bool, bool]]) -> Label | str:
+    """The label of a case, or why it has none. Adds the verdicts of reviewers who both judged it to `pairs`."""
+    own = [one for one in written if one.suite is None or one.suite == suite]
+    if not own:
+        return "other_suite"
+    newest = _newest(own)
+    if not newest:
+        return "withdrawn"
+    now = _current(newest)
+    said = {one.reviewer: (one, _verdict(one, mode)) for one in now}
+    # The verdict that was settled is no second opinion of whoever settled it.
+    opinions = {name: verdict for name, (one, verdict) in said.items() if verdict in {"fail", "pass"} and one.settled is None}
+    names = sorted(opinions)
+    pairs += [(opinions[first] == "fail", opinions[second] == "fail") for place, first in enumerate(names) for second in names[place + 1 :]]
+    settled = [one for one in newest if one.settled]
+    if settled:
+        deciding = [max(settled, key=lambda one: (one.review_pass, one.at))]
+        verdicts = {_verdict(deciding[0], mode)}
+    else:
+        deciding = [one for one, verdict in said.values() if verdict in {"fail", "pass"}]
+        verdicts = {verdict for _, verdict in said.values() if verdict in {"fail", "pass"}} or {verdict for _, verdict in said.values()}
+    if len(verdicts) > 1:
+        return "uncoded" if not deciding else "disagreed"
+    verdict = next(iter(verdicts))
+    if verdict in {"uncoded", "no_verdict"}:
+        return verdict
+    return Label(
+        trace_id=trace_id,
+        fails=verdict == "fail",
+        guideline=deciding[-1].guideline,
+        arm=_arm(newest),
+        reviewers=tuple(sorted(one.reviewer for one in deciding)),
+        settled=bool(settled),
+    )
+
+
+def _newest(written: Iterable[AnnotationRecord]) -> list[AnnotationRecord]:
+    """What each reviewer said last in each review pass, without what was taken back; the highest pass last."""
+    newest = {(one.reviewer, one.review_pass): one for one in written}
+    return sorted((one for one in newest.values() if one.withdrawn is None), key=lambda one: one.review_pass)
+
+
+def _current(newest: Iterable[AnnotationRecord]) -> list[AnnotationRecord]:
+    """What each reviewer says now: in the highest pass."""
+    return list({one.reviewer: one for one in newest}.values())
+
+
+def _verdict(one: AnnotationRecord, mode: str) -> Verdict:
+    """What one annotation says of a subject. `mode`: empty for a suite's label."""
+    if one.verdict is None:
+        return "no_verdict"
+    if one.verdict == "pass" or not mode:
+        return one.verdict
+    named = {one.failure_mode, *(one.common_issues or ())} - {None}
+    return "uncoded" if not named else "fail" if mode in named else "pass"
+
+
+def _arm(annotations: Iterable[AnnotationRecord]) -> Arm | None:
+    """How a case came into review. One that chance drew for one queue may be counted, whatever other queue it was chosen for."""
+    arms = {one.arm for one in annotations}
+    return "random" if "random" in arms else "chosen" if "chosen" in arms else None
