@@ -3,7 +3,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -11,7 +10,6 @@ from touchstone.ops.cli import app
 from touchstone.ops.reviews.annotations import FileAnnotations, StoreAnnotations
 from touchstone.ops.reviews.coding import Categories, coded, exported, read_categories, renamed
 from touchstone.ops.reviews.error_report import error_view
-from touchstone.ops.reviews.proposing import clusters
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.annotation import AnnotationRecord
@@ -135,13 +133,6 @@ def test_the_report_counts_traces_and_quotes_no_note() -> None:
     assert rows["(not coded)"][0] == "1"
     assert "Zyxwv" not in repr(view)
     assert dict(view.labels) == {"Pass": 8, "Fail": 2}
-
-
-def test_similar_vectors_are_one_group_and_a_single_one_stays_alone() -> None:
-    vectors = np.array([[1, 0, 0], [0.9, 0.1, 0], [0, 1, 0], [0, 0.95, 0.1], [0, 0, 1]], dtype=float)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    assert clusters(vectors, 0.8) == [[0, 1], [2, 3], [4]]
-    assert clusters(vectors, 0.0) == [[0, 1, 2, 3, 4]]
 
 
 def test_annotations_that_the_page_has_written_are_read(tmp_path: Path) -> None:

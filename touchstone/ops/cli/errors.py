@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +25,17 @@ FileArgument = Annotated[
     Path | None, typer.Argument(metavar="[ANNOTATIONS]", help="A file such as eval-results/annotations.json. Default: the store.", show_default=False)
 ]
 OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="File to write. Default: standard output.", show_default=False)]
+
+
+class Groupers(StrEnum):
+    """What can group notes."""
+
+    auto = "auto"
+    judge = "judge"
+    embeddings = "embeddings"
+    words = "words"
+
+
 CategoriesOption = Annotated[Path | None, typer.Option("--categories", help="A file of categories: says what each is a failure of.", show_default=False)]
 
 
@@ -61,26 +73,28 @@ def export(file: FileArgument = None, output: OutputOption = None, store: StoreO
 def propose(
     file: FileArgument = None,
     output: OutputOption = None,
-    similarity: Annotated[float, typer.Option(min=0.0, max=1.0, help="How alike two groups of notes must be to become one (cosine).")] = 0.45,
+    by: Annotated[Groupers, typer.Option(help="What groups the notes; auto: the first of judge, embeddings and words that can be used here.")] = Groupers.auto,
+    similarity: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="How alike two groups of notes must be to become one (cosine); not for a judge.", show_default=False)
+    ] = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
-    """Group the notes that have no category yet, by their meaning. Nothing is coded: edit the file, then give it to `errors code`.
+    """Group the notes that have no category yet: by a language model, or by their meaning. Nothing is coded: edit the file, then give it to `errors code`.
+
+    With a judge, the notes are sent to its server; embeddings and words stay on this machine.
 
     Example: touchstone errors propose --output categories.json
     """
-    from touchstone.ops.reviews.coding import Categories, exported
-    from touchstone.ops.reviews.proposing import propose as grouped
-    from touchstone.schemas.counting import current
-    from touchstone.schemas.settings.engines import EngineSettings
+    from touchstone.ops.reviews.grouping import grouping_for
+    from touchstone.ops.reviews.proposing import propose as proposed
 
     with _opened(file, store, config) as annotations:
-        records = annotations.read()
-        uncoded = [one for one in current(records) if one.verdict == "fail" and one.failure_mode is None]
-        made, there = grouped(uncoded, EngineSettings(), similarity), exported(records)
-        names = {one.name for one in there.categories}
-        new = [one if one.name not in names else one.model_copy(update={"name": f"{one.name[:55]}_proposed"}) for one in made.categories]
-        _write(Categories(categories=(*there.categories, *new), uncoded=made.uncoded), output)
+        grouped = grouping_for(by.value, similarity, lambda line: typer.echo(line, err=True))
+        made = proposed(annotations.read(), grouped)
+        for line in made.lines:
+            typer.echo(line, err=True)
+        _write(made.categories, output)
 
 
 @errors.command()

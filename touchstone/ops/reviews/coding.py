@@ -46,10 +46,14 @@ class Category(_Written):
 
 
 class Categories(_Written):
-    """A file of categories, as `errors propose` writes it and a person edits it. `uncoded`: failures without a category."""
+    """A file of categories, as `errors propose` writes it and a person edits it.
+
+    `uncoded`: failures without a category. `proposed_by`: what grouped the notes; such a file is a proposal until a person gives it to `errors code`.
+    """
 
     categories: tuple[Category, ...] = Field((), max_length=CATEGORIES_MAX)
     uncoded: tuple[Member, ...] = ()
+    proposed_by: str | None = Field(None, max_length=512)
 
     @field_validator("categories")
     @classmethod
