@@ -11,8 +11,10 @@ def test_traces_reviews_and_plan_are_written(commands: Commands) -> None:
     wanted = sample_traces(20, 5)
     files = sorted(Path("eval-results/traces").iterdir())
     assert [json.loads(one.read_text("utf-8")) for one in files] == [one.trace for one in wanted]
-    assert json.loads(Path("plan.json").read_text("utf-8")) == {"seed": 5, "planted": {one.trace["traceId"]: one.planted for one in wanted}}
-    assert len(json.loads(Path("reviews.json").read_text("utf-8"))) == 40
+    plan = json.loads(Path("plan.json").read_text("utf-8"))
+    assert plan["planted"] == {one.trace["traceId"]: one.planted for one in wanted}
+    assert sum(plan["counts"].values()) == len([one for one in wanted if one.planted is not None])
+    assert len([one for one in json.loads(Path("reviews.json").read_text("utf-8")) if "settled" not in one]) == 40
     assert not [one for one in files if "planted" in one.read_text("utf-8")]
 
 

@@ -1,6 +1,7 @@
 """`touchstone eval sample-traces`: traces with planted failures, to walk through error analysis on."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
@@ -46,7 +47,8 @@ def sample_traces(
             typer.echo(f"wrote {len(records)} annotations of simulated reviewers to {reviews}", err=True)
         if plan is not None:
             planted = {one.trace["traceId"]: one.planted for one in samples}
-            write_whole(plan, _text({"seed": seed, "planted": planted}))
+            counts = Counter(kind for kind in planted.values() if kind is not None)
+            write_whole(plan, _text({"seed": seed, "counts": dict(counts.most_common()), "planted": planted}))
             typer.echo(f"wrote the plan to {plan}; look at it only after the review", err=True)
 
 

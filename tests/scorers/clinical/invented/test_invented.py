@@ -74,3 +74,14 @@ def test_the_reviewers_say_why_and_name_no_kind(samples: list[Sample]) -> None:
     assert all(one.notes and one.severity_tag for one in failed)
     assert not [one for one in failed for kind in KINDS if kind.name in (one.notes or "") or one.failure_mode]
     assert len({one.notes for one in failed}) > 40
+
+
+def test_where_the_reviewers_disagree_a_third_settles_it_rightly(samples: list[Sample]) -> None:
+    said = reviews(samples, 7)
+    verdicts = {(one.trace_id, one.reviewer): one.verdict for one in said}
+    disagreed = {one.trace["traceId"] for one in samples if verdicts[one.trace["traceId"], "ana"] != verdicts[one.trace["traceId"], "ben"]}
+    planted = {one.trace["traceId"]: one.planted for one in samples}
+    settled = [one for one in said if one.settled]
+    assert {one.trace_id for one in settled} == disagreed
+    assert disagreed
+    assert all((one.verdict == "fail") is (planted[one.trace_id] is not None) for one in settled)

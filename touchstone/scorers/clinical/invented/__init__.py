@@ -1,4 +1,4 @@
-"""Invented patients with planted failures, to walk through error analysis and the checking of judges."""
+"""Invented patients with planted failures, to walk through error analysis and the checking of judges. See docs/walk.md."""
 
 from __future__ import annotations
 

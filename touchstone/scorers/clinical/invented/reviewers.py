@@ -30,6 +30,8 @@ class Reviewer:
 
 
 REVIEWERS: Final = (Reviewer("ana", 0.03, 0.01), Reviewer("ben", 0.08, 0.03))
+#: Settles what the others disagree on.
+ARBITER: Final = Reviewer("cleo", 0.0, 0.0)
 #: What reviewers write of each kind. {drug} and {condition} are the patient's own.
 _NOTES: Final[Mapping[str, tuple[str, ...]]] = {
     "missing_key_lab": (
@@ -84,9 +86,17 @@ _OBJECTIONS: Final = ("Clinical picture feels thin.", "Would expect more labs at
 
 
 def reviews(samples: Sequence[Sample], seed: int, reviewers: Sequence[Reviewer] = REVIEWERS) -> list[AnnotationRecord]:
-    """The annotations of every reviewer on every trace, in the order of their time."""
+    """The annotations of every reviewer on every trace, in the order of their time; then, where they disagree, the verdict of a third person, who is right."""
     records = [_said(sample, reviewer, number, seed) for reviewer in reviewers for number, sample in enumerate(samples)]
-    return sorted(records, key=lambda one: (one.at, one.reviewer))
+    verdicts: dict[str, set[str | None]] = {}
+    for one in records:
+        verdicts.setdefault(one.trace_id, set()).add(one.verdict)
+    settled = [
+        _said(sample, ARBITER, number + len(samples), seed).model_copy(update={"settled": True})
+        for number, sample in enumerate(samples)
+        if len(verdicts[sample.trace["traceId"]]) > 1
+    ]
+    return [*sorted(records, key=lambda one: (one.at, one.reviewer)), *settled]
 
 
 def _said(sample: Sample, reviewer: Reviewer, number: int, seed: int) -> AnnotationRecord:
