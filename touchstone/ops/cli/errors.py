@@ -37,6 +37,7 @@ class Groupers(StrEnum):
 
 
 CategoriesOption = Annotated[Path | None, typer.Option("--categories", help="A file of categories: says what each is a failure of.", show_default=False)]
+CyclesOption = Annotated[Path | None, typer.Option("--cycles", help="File of cycles. Default: eval-results/cycles.jsonl.", show_default=False)]
 
 
 @contextmanager
@@ -103,23 +104,34 @@ def code(
         Path | None, typer.Argument(metavar="[CATEGORIES]", help="A file of categories, as propose and export write it.", show_default=False)
     ] = None,
     annotated: Annotated[Path | None, typer.Option("--annotations", help="A file of annotations. Default: the store.", show_default=False)] = None,
+    accept: Annotated[list[str] | None, typer.Option(help="Code only this category of the file; repeatable.", show_default=False)] = None,
     rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW: rename a category; two with one new name are merged.", show_default=False)] = None,
+    split: Annotated[
+        str | None, typer.Option(help="OLD=NEW: move the traces of --trace from a category to another, which may be new.", show_default=False)
+    ] = None,
+    trace: Annotated[list[str] | None, typer.Option(help="A trace that --split moves; repeatable.", show_default=False)] = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Write failure modes into annotations, as a new review pass. Earlier codings stay.
 
-    To split a category, export, sort its annotations into two, and give the file back.
-
     Example: touchstone errors code categories.json
     """
-    from touchstone.ops.reviews.coding import coded, read_categories, renamed
+    from touchstone.ops.reviews import coding as codings
 
     with _opened(annotated, store, config) as annotations:
-        if (coding is None) == (not rename):
-            raise _config_error("give either a file of categories, or --rename OLD=NEW")
+        if sum((coding is not None, bool(rename), split is not None)) != 1:
+            raise _config_error("give one of a file of categories, --rename OLD=NEW, and --split OLD=NEW with --trace")
+        if (split is None) == bool(trace) or (coding is None and accept):
+            raise _config_error("--trace goes with --split, and --accept with a file of categories")
         records, now = annotations.read(), datetime.now(UTC)
-        added = coded(records, read_categories(coding), now) if coding is not None else renamed(records, _names(rename or []), now)
+        if coding is not None:
+            added = codings.coded(records, codings.read_categories(coding), now, accept or ())
+        elif split is not None:
+            ((old, new),) = _names([split]).items()
+            added = codings.split(records, old, new, trace or (), now)
+        else:
+            added = codings.renamed(records, _names(rename or []), now)
         annotations.append(added)
     passes = f", review pass {added[0].review_pass}" if added else ""
     typer.echo(f"{len(added)} annotations coded in {annotations.place}{passes}.")
@@ -131,6 +143,8 @@ def report(
     format: Annotated[Format, typer.Option("--format", "-f", help="console, markdown, html or json.")] = Format.console,
     output: OutputOption = None,
     categories: CategoriesOption = None,
+    queue: Annotated[str | None, typer.Option(help="Only annotations that were written in this queue.", show_default=False)] = None,
+    cycles: CyclesOption = None,
     store: StoreOption = None,
     config: ConfigOption = None,
 ) -> None:
@@ -141,6 +155,7 @@ def report(
     from touchstone.ops.cli.common.terminal import has_colour, width_of
     from touchstone.ops.reports.writing import stoppable, write_report
     from touchstone.ops.reviews.coding import Categories, read_categories
+    from touchstone.ops.reviews.cycles import CYCLES_FILE, read_cycles
     from touchstone.ops.reviews.error_report import error_pieces, error_view
     from touchstone.scorers.reporting import LayoutOptions, Verdict
 
@@ -148,7 +163,9 @@ def report(
         raise typer.BadParameter("an error analysis has no JUnit form", param_hint="--format")
     with _opened(file, store, config) as annotations, stoppable():
         known = read_categories(categories) if categories is not None else Categories()
-        view = error_view(annotations.read(), known, datetime.now(UTC), annotations.place)
+        records = [one for one in annotations.read() if queue in {None, one.queue}]
+        place = annotations.place if queue is None else f"{annotations.place}, queue {queue}"
+        view = error_view(records, known, datetime.now(UTC), place, read_cycles(cycles or CYCLES_FILE))
         options = LayoutOptions(Verdict("REPORT", view.counts, 0), colour=has_colour(output), width=width_of(output))
         write_report(error_pieces(view, format.value, options), output)
 
@@ -159,7 +176,7 @@ def _names(pairs: list[str]) -> dict[str, str]:
     names = dict(pair.partition("=")[::2] for pair in pairs)
     for old, new in names.items():
         if not old or not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", new):
-            raise _config_error(f"--rename {old}={new}: write OLD=NEW, the new name in lower case with underscores")
+            raise _config_error(f"{old}={new}: write OLD=NEW, the new name in lower case with underscores")
     return names
 
 

@@ -84,14 +84,18 @@ def read_categories(path: Path) -> Categories:
         raise ConfigError(f"{path}: {explain(error, Categories)}") from None
 
 
-def coded(records: Sequence[AnnotationRecord], categories: Categories, at: datetime) -> list[AnnotationRecord]:
+def coded(records: Sequence[AnnotationRecord], categories: Categories, at: datetime, accepted: Sequence[str] = ()) -> list[AnnotationRecord]:
     """The records that a coding adds: each named annotation again, with its failure mode, in a review pass above all others.
 
+    `accepted`: only these categories of the file; all of them if it is empty.
     Earlier records stay, so an earlier coding can be read from them. An annotation that has the failure mode already is not written again. Raises
     `ConfigError` for annotations that there are not, or that did not fail.
     """
     now = {(one.trace_id, one.reviewer): one for one in current(records)}
-    wanted = {(member.traceId, member.reviewer): category.name for category in categories.categories for member in category.annotations}
+    if missing := sorted(set(accepted) - {one.name for one in categories.categories}):
+        raise ConfigError(f"the file has no category {', '.join(missing)}; it has {', '.join(one.name for one in categories.categories) or 'none'}")
+    taken = [one for one in categories.categories if not accepted or one.name in accepted]
+    wanted = {(member.traceId, member.reviewer): category.name for category in taken for member in category.annotations}
     if unknown := [key for key in wanted if key not in now]:
         raise ConfigError(f"{len(unknown)} annotations of the file are not here, such as one of trace {unknown[0][0]!r}; export them again")
     if passed := [key for key in wanted if now[key].verdict != "fail"]:
@@ -108,7 +112,24 @@ def renamed(records: Sequence[AnnotationRecord], names: Mapping[str, str], at: d
     return _again(records, {key: names[one.failure_mode] for key, one in now.items() if one.failure_mode is not None and one.failure_mode in names}, at)
 
 
-def _again(records: Iterable[AnnotationRecord], modes: Mapping[tuple[str, str], str], at: datetime) -> list[AnnotationRecord]:
+def split(records: Sequence[AnnotationRecord], old: str, new: str, traces: Sequence[str], at: datetime) -> list[AnnotationRecord]:
+    """The records that taking some traces out of a category, into another, adds. Raises `ConfigError` for traces that are not in it."""
+    inside = [one for one in current(records) if one.failure_mode == old and one.verdict == "fail"]
+    if missing := sorted(set(traces) - {one.trace_id for one in inside}):
+        raise ConfigError(f"{len(missing)} traces are not in the category {old}, such as {missing[0]!r}; errors export lists those that are")
+    return _again(records, {(one.trace_id, one.reviewer): new for one in inside if one.trace_id in set(traces)}, at)
+
+
+def assigned(records: Sequence[AnnotationRecord], members: Iterable[tuple[str, str]], name: str | None, at: datetime) -> list[AnnotationRecord]:
+    """The records that putting annotations (trace, reviewer) into one category adds, or, with None, into no category. Raises `ConfigError`."""
+    now = {(one.trace_id, one.reviewer): one for one in current(records)}
+    wanted = list(dict.fromkeys(members))
+    if unknown := [key for key in wanted if key not in now or now[key].verdict != "fail"]:
+        raise ConfigError(f"{len(unknown)} of the annotations are no failures here, such as one of trace {unknown[0][0]!r}; read them again")
+    return _again(records, {key: name for key in wanted if now[key].failure_mode != name}, at)
+
+
+def _again(records: Iterable[AnnotationRecord], modes: Mapping[tuple[str, str], str | None], at: datetime) -> list[AnnotationRecord]:
     whole = list(records)
     now = {(one.trace_id, one.reviewer): one for one in current(whole)}
     review_pass = max((one.review_pass for one in whole), default=0) + 1

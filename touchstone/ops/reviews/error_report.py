@@ -7,43 +7,44 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from touchstone.ops.reviews.coding import Categories, Category
+from touchstone.ops.reviews.analysis import Analysis, analysed
+from touchstone.ops.reviews.coding import Categories, FailureKind
+from touchstone.ops.reviews.cycles import Cycle
 from touchstone.schemas.annotation import AnnotationRecord
-from touchstone.schemas.counting import current, of_each_reviewer
+from touchstone.schemas.counting import of_each_reviewer
 from touchstone.scorers.calibration.agreement import agreement
-from touchstone.scorers.calibration.saturation import STEP, saturation
+from touchstone.scorers.calibration.saturation import STEP
 from touchstone.scorers.reporting import Figure, LayoutOptions, Rate, Table, View, counted
 from touchstone.scorers.reporting.words import score_text
 
 EXAMPLES_MAX: Final = 5
-UNCODED: Final = "(not coded)"
 TITLE: Final = "Error analysis"
 _NUMERIC: Final = frozenset({1, 2})
+#: Failure of what → what step 4 of the specification makes of it.
+_NEXT: Final[Mapping[FailureKind | None, str]] = {
+    "specification": "mend the prompt; build no judge",
+    "generalization": "build a judge, code first",
+    None: "say what it is a failure of",
+}
 
 
-def error_view(records: Sequence[AnnotationRecord], categories: Categories, at: datetime, place: str) -> View:
+def error_view(records: Sequence[AnnotationRecord], categories: Categories, at: datetime, place: str, cycles: Sequence[Cycle] = ()) -> View:
     """The report on annotations. It names traces by id, and quotes no note."""
-    now = current(records)
-    traces = list(dict.fromkeys(one.trace_id for one in now))
-    judged = [one for one in now if one.verdict is not None]
-    reviewed = list(dict.fromkeys(one.trace_id for one in judged))
-    kinds_of: dict[str, list[str]] = {trace: [] for trace in reviewed}
-    failed: set[str] = set()
-    for one in judged:
-        if one.verdict == "fail":
-            failed.add(one.trace_id)
-            kinds_of[one.trace_id].append(one.failure_mode or UNCODED)
-    known = saturation([kind for kind in kinds_of[trace] if kind != UNCODED] for trace in reviewed)
-    tables = [_frequencies(kinds_of, {one.name: one for one in categories.categories}), _saturation(known.new_kinds, len(reviewed))]
+    found = analysed(records, categories.categories)
+    failed, reviewed = len(found.failures), len(found.reviewed)
+    known = found.saturation
+    tables = [_frequencies(found), *_described(found), _saturation(known.new_kinds, reviewed), _passes(found), *_cycles(cycles)]
     if (between := _between(of_each_reviewer(records))) is not None:
         tables.append(between)
-    rate = Rate(len(reviewed) - len(failed), len(reviewed))
     figures = [
-        Figure("Traces reviewed", str(len(reviewed))),
-        Figure("Failed", str(len(failed))),
+        Figure("Traces reviewed", str(reviewed)),
+        Figure("Failed", str(failed)),
+        Figure("Share that failed", _share(found.failed)),
+        Figure("Reviewers disagree", str(found.disagreed)),
         Figure("Kinds of failure", str(known.kinds)),
         Figure("Kinds not seen yet, at least", score_text(known.unseen)),
-        Figure("Review passes", str(max((one.review_pass for one in records), default=0))),
+        Figure("Review passes", str(max((one.number for one in found.passes), default=0))),
+        Figure("Cycles", str(len(cycles))),
     ]
     return View(
         title=TITLE,
@@ -52,32 +53,68 @@ def error_view(records: Sequence[AnnotationRecord], categories: Categories, at: 
         config_digest="",
         generated_at=at.isoformat(timespec="seconds"),
         cases=(),
-        total=len(reviewed),
+        total=reviewed,
         noun="trace",
-        counts=f"{counted(len(reviewed), 'trace')} with a verdict, {len(failed)} failed, {len(traces) - len(reviewed)} without a verdict",
-        facts=(f"annotations of {place}",),
+        counts=f"{counted(reviewed, 'trace')} with a verdict, {failed} failed, {found.without_verdict} without a verdict",
+        facts=(f"annotations of {place}", base_told(found)),
         figures=figures,
         tables=tables,
-        labels={"Pass": len(reviewed) - len(failed), "Fail": len(failed)},
-        rate=rate,
+        labels={"Pass": reviewed - failed, "Fail": failed},
+        rate=Rate(found.failed.total - found.failed.count, found.failed.total) if found.failed is not None else None,
     )
 
 
-def _frequencies(kinds_of: Mapping[str, Sequence[str]], known: Mapping[str, Category]) -> Table:
-    """Each kind with the share of reviewed traces that have it, most frequent first."""
-    traces: dict[str, list[str]] = {}
-    for trace, kinds in kinds_of.items():
-        for kind in dict.fromkeys(kinds):
-            traces.setdefault(kind, []).append(trace)
-    rows = []
-    for kind, having in sorted(traces.items(), key=lambda one: (one[0] == UNCODED, -len(one[1]), one[0])):
-        rate = Rate(len(having), len(kinds_of))
-        interval = rate.interval
-        span = "" if interval is None else f" ({interval.low:.0%} to {interval.high:.0%})"
-        category = known.get(kind)
-        what = (category.kind or "") if category is not None else ""
-        rows.append((kind, str(len(having)), f"{rate.share:.0%}{span}", what, ", ".join(having[:EXAMPLES_MAX])))
+def base_told(found: Analysis) -> str:
+    """What the shares are of."""
+    match found.base:
+        case "random":
+            return f"shares are of the {counted(found.base_total, 'trace')} that queues drew at random; the others are examples and count in no share"
+        case "outside":
+            return f"shares are of the {counted(found.base_total, 'trace')} of no queue's filter; those that a filter chose are examples and count in no share"
+        case "none":
+            return "no shares: a filter chose every reviewed trace, and none was drawn at random"
+        case _:
+            return f"shares are of all {counted(found.base_total, 'trace')} with a verdict, as if they had been drawn at random"
+
+
+def _share(rate: Rate | None) -> str:
+    if rate is None or rate.interval is None:
+        return "–"
+    return f"{rate.share:.0%} ({rate.interval.low:.0%} to {rate.interval.high:.0%})"
+
+
+def _frequencies(found: Analysis) -> Table:
+    """Each kind with its share and examples, most frequent first."""
+    rows = [
+        (one.name, str(len(one.traces)), _share(one.rate), (one.category.kind or "") if one.category else "", ", ".join(one.traces[:EXAMPLES_MAX]))
+        for one in found.kinds
+    ]
     return Table("Kinds of failure", ("Kind", "Traces", "Share (95% interval)", "Failure of", "Examples"), rows, _NUMERIC)
+
+
+def _described(found: Analysis) -> list[Table]:
+    """What each kind is, and what is to be done about it."""
+    rows = [
+        (one.name, one.category.description or "–", _NEXT[one.category.kind])
+        for one in found.kinds
+        if one.category is not None and (one.category.description or one.category.kind)
+    ]
+    return [Table("What they are", ("Kind", "A trace has it when", "Next"), rows)] if rows else []
+
+
+def _passes(found: Analysis) -> Table:
+    rows = [(str(one.number), str(one.traces), str(one.annotations), str(one.coded), str(one.modes)) for one in found.passes]
+    return Table("Review passes", ("Pass", "Traces", "Annotations", "Coded", "Kinds"), rows, frozenset({0, 1, 2, 3, 4}))
+
+
+def _cycles(cycles: Sequence[Cycle]) -> list[Table]:
+    """Each cycle with the numbers that went into it."""
+    header = ("Cycle", "Day", "Review pass", "Reviewed", "Failed", "Kinds", "Cases", "New cases")
+    rows = []
+    for one in cycles:
+        numbers = (one.review_pass, one.reviewed, one.failed, len(one.categories), one.cases, one.added)
+        rows.append((str(one.cycle), one.at.date().isoformat(), *map(str, numbers)))
+    return [Table("Cycles", header, rows, frozenset({0, 2, 3, 4, 5, 6, 7}))] if rows else []
 
 
 def _saturation(new: Sequence[int], reviewed: int) -> Table:
@@ -93,7 +130,7 @@ def _between(own: Sequence[AnnotationRecord]) -> Table | None:
         if one.verdict is not None:
             verdicts.setdefault(one.reviewer, {})[one.trace_id] = one.verdict
     names = sorted(verdicts)
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for place, first in enumerate(names):
         for second in names[place + 1 :]:
             both = [(verdicts[first][trace], verdicts[second][trace]) for trace in verdicts[first] if trace in verdicts[second]]
