@@ -139,3 +139,18 @@ async def test_runs_are_listed_and_compared(opened: Opened) -> None:
             ({"a": names["one"], "b": names["two"], "to": "Pass"}, 400),
         ):
             assert (await web.client.get("/api/compare", params=wrong)).status_code == status
+
+
+async def test_what_a_trace_came_with_is_in_the_index_and_is_not_written_again_when_it_is_sent_back(opened: Opened) -> None:
+    said = [{"reviewerId": "ann", "qualityRating": 2, "notes": "n", "annotatedAt": "2026-02-05T10:00:00Z"}]
+    trace = TRACE | {"annotations": said, "feedback": {"rating": "down", "timestamp": "2026-02-05T11:00:00Z"}}
+    path = f"/api/traces/{TRACE['traceId']}"
+    async with served(sources=opened) as web:
+        for _ in range(2):
+            await web.client.post("/api/traces", json=trace)
+        assert opened.index.feedback([trace["traceId"]])[trace["traceId"]].rating == "down"
+        shown = await web.get(path)
+        assert [one["reviewerId"] for one in shown.json()["annotations"]] == ["ann"]
+        back = await web.client.patch(path, json={"annotations": shown.json()["annotations"]}, headers={"if-match": shown.headers["etag"]})
+        assert back.status_code == 200
+        assert len(opened.index.annotations(back.json()["event_id"])) == 1

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.archived import ArchiveOption, archive_errors
 from touchstone.ops.cli.common.services import run_service
 from touchstone.ops.cli.common.shared import BootstrapOption, ConfigOption, JsonOption, fail, one_line_errors, settings_from
 from touchstone.ops.cli.common.stored import StoreOption, store_errors
@@ -22,17 +23,12 @@ if TYPE_CHECKING:
 archive = typer.Typer(help="Keep cases as objects; show, search, remove and forget what is kept.", invoke_without_command=True)
 app.add_typer(archive, name="archive")
 
-UrlOption = Annotated[
-    str | None,
-    typer.Option("--archive", help="Where objects are: file:///FOLDER, s3://BUCKET/PREFIX, gs://…, az://… (overrides archive.url).", show_default=False),
-]
-
 
 @archive.callback()
 def worker(
     context: typer.Context,
     store: StoreOption = None,
-    url: UrlOption = None,
+    url: ArchiveOption = None,
     http_port: Annotated[int | None, typer.Option(help="Port of /metrics, /healthz and /readyz (default: a free one).", show_default=False)] = None,
     config: ConfigOption = None,
     bootstrap: BootstrapOption = None,
@@ -71,21 +67,18 @@ def opened(store: str | None, url: str | None, config: Path | None, *, create: b
     from touchstone.ops.store.archive.archive import open_archive
     from touchstone.ops.store.cases import CaseIndex
     from touchstone.ops.store.results import ResultStore
-    from touchstone.streams.account.archive_port import ArchiveAway
 
     settings = settings_from(config, None, store__url=store, archive__url=url)
-    with one_line_errors(), store_errors():
+    with one_line_errors(), store_errors(), archive_errors():
         results = ResultStore.open(settings.store.url.get_secret_value(), create=create)
         try:
             yield open_archive(settings.archive, CaseIndex(results.engine))
-        except ArchiveAway as error:
-            fail(f"the archive cannot be used now ({error.code}); check archive.url, and that its store of objects answers and takes writes")
         finally:
             results.close()
 
 
 @archive.command()
-def status(store: StoreOption = None, url: UrlOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
+def status(store: StoreOption = None, url: ArchiveOption = None, config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """Show how many cases the archive has, and how many could not be kept.
 
     Example: touchstone archive status --store sqlite:///results.db
@@ -104,7 +97,7 @@ def status(store: StoreOption = None, url: UrlOption = None, config: ConfigOptio
 
 
 @archive.command()
-def reindex(store: StoreOption = None, url: UrlOption = None, config: ConfigOption = None) -> None:
+def reindex(store: StoreOption = None, url: ArchiveOption = None, config: ConfigOption = None) -> None:
     """Write the index anew from the objects: rows of cases, and results that the store has lost. What is there stays.
 
     A run that was stopped is continued by the same command.
@@ -124,7 +117,7 @@ def retention(
     keep_newest: Annotated[int | None, typer.Option("--keep-newest", min=0, help="Keep only so many, the newest.", show_default=False)] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove them. Without it, they are only counted.")] = False,
     store: StoreOption = None,
-    url: UrlOption = None,
+    url: ArchiveOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Remove cases by age or number; results, labels and annotations stay in the store. Only counts, unless --delete is given.
@@ -155,7 +148,7 @@ def forget(
     identifier: Annotated[str, typer.Argument(metavar="ID", help="Event id or trace id.")],
     yes: Annotated[bool, typer.Option("--yes", help="Remove it. Without it, the places are only named.")] = False,
     store: StoreOption = None,
-    url: UrlOption = None,
+    url: ArchiveOption = None,
     config: ConfigOption = None,
 ) -> None:
     """Remove a case from objects and store, and name every place. A trace is removed with all events that carry its id.

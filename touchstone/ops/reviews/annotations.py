@@ -11,6 +11,7 @@ import orjson
 from pydantic import ValidationError
 
 from touchstone.ops.reports.files import write_whole
+from touchstone.ops.store.annotation_log import record_of
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.faults import explain
@@ -85,12 +86,11 @@ class StoreAnnotations:
 
         records = []
         for one in CaseIndex(self._store.engine).all_annotations(ANNOTATIONS_MAX):
-            name = one.trace_id or one.event_id
-            self._events[name] = one.event_id
-            said = {key: value for key, value in one.body.items() if value is not None}
-            # The page and the API store the time that the reviewer gave; a record takes one name for it.
-            at = said.pop("annotatedAt", one.at.isoformat())
-            records.append(_record({"traceId": name, "reviewer": one.reviewer, "timestamp": at, "reviewPass": one.review_pass, **said}, name))
+            self._events[one.trace_id or one.event_id] = one.event_id
+            try:
+                records.append(record_of(one))
+            except ValidationError as error:
+                raise ConfigError(f"{one.trace_id or one.event_id}: {explain(error, AnnotationRecord)}") from None
         return records
 
     def append(self, records: Sequence[AnnotationRecord]) -> None:

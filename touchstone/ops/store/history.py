@@ -99,6 +99,11 @@ class History:
                 return _history(connection, event_id, tuple(events[1:]), scope)
         return None
 
+    def events_of(self, identifiers: Iterable[str]) -> dict[str, list[str]]:
+        """Ids → the events that each names, as `case` finds them, the newest first; none of an id that the store does not know."""
+        with reading(self.engine) as connection:
+            return {one: _events_of(connection, one) for one in sorted(set(identifiers))}
+
     def runs(self, wanted: CaseFilter = _EVERYTHING, limit: int = RUNS_MAX) -> list[Run]:
         """The runs with a result that fits, latest first: see `touchstone.ops.store.runs`."""
         return list_runs(self.engine, wanted, limit)

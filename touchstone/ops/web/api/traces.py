@@ -1,18 +1,15 @@
 """Traces as the specification has them: listed, created once and never changed; what people say of them beside. And feedback in one call."""
 
-import re
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from json import JSONDecoder
-from typing import Any
 
-import orjson
 from pydantic import ValidationError
 from starlette.responses import Response
 
+from touchstone.ops.store.annotation_log import record_of
 from touchstone.ops.store.archive.documents import NotKept
 from touchstone.ops.store.case_filter import FilterError
 from touchstone.ops.store.history import PAGE_MAX
+from touchstone.ops.store.trace_comments import keep_comments, with_comments
 from touchstone.ops.store.traces import list_traces
 from touchstone.ops.web.api.bodies import FeedbackBody, read_body
 from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
@@ -27,8 +24,6 @@ from touchstone.schemas.faults import explain
 from touchstone.schemas.trace import ProductionTrace
 
 CREATED, SAME = 201, 200
-#: What is before the name of an object's member, and between it and its value.
-_NAME, _COLON = re.compile(r'[\s,]*"'), re.compile(r"\s*:\s*")
 #: Why the archive refuses a trace → status and what to say.
 _REFUSED = {
     "too_large": (413, "the trace is larger or nested deeper than the archive keeps (archive.case_bytes_max, archive.depth_max)"),
@@ -90,6 +85,8 @@ class Traces:
             raise Refusal(text, status) from None
         if outcome == "other":
             raise Refusal("there is another trace with this traceId; a trace is never changed", 409)
+        # What it came with is said in the store from now on, where everybody looks for it, and is not written again when a client sends it back.
+        keep_comments(self._sources.get().index, call.body, datetime.now(UTC), call.grant.may_write_as)
         return Json({"event_id": event_id, "trace_id": trace.trace_id, "state": outcome}, CREATED if outcome == "created" else SAME)
 
     def _trace(self, call: Call) -> Response:
@@ -98,7 +95,9 @@ class Traces:
             raise Refusal("the archive has no trace with this id; /api/traces lists those that it has, and archive.policy says which are kept", 404)
         document = self._case.text_of(found)
         if found.annotations or found.feedback is not None:
-            document = _with_comments(document, found)
+            said = [annotation(one, has_text=True) for one in current(found.annotations)]
+            log = [record_of(one) for one in found.annotations]
+            document = with_comments(document, said, log, thumb(found.feedback))
         return Response(document, media_type="application/json", headers={"ETag": etag(found)})
 
     def _rate(self, call: Call) -> Response:
@@ -111,25 +110,3 @@ class Traces:
         at = body.timestamp or datetime.now(UTC)
         opened.index.rate(body.id, body.rating, at)
         return Json({"id": body.id, "rating": body.rating, "timestamp": moment(at)})
-
-
-def _with_comments(document: bytes, found: Any) -> bytes:
-    """The trace with what people say of it, in the production format; what it came with stays first, and everything else as it was written."""
-    members: dict[str, Any] = dict(_members(document.decode()))
-    own = orjson.loads(document).get("annotations")
-    said = [annotation(one, has_text=True) for one in current(found.annotations)]
-    members["annotations"] = [*(own if isinstance(own, list) else [own] if own else []), *said]
-    if found.feedback is not None:
-        members["feedback"] = thumb(found.feedback)
-    return orjson.dumps(members)
-
-
-def _members(text: str) -> Iterator[tuple[str, orjson.Fragment]]:
-    """The members of a JSON object, their values as they are written: reading and writing would change large and precise numbers."""
-    decoder = JSONDecoder(parse_int=str, parse_float=str)
-    at = text.index("{") + 1
-    while match := _NAME.match(text, at):
-        name, at = decoder.raw_decode(text, match.end() - 1)
-        start = _COLON.match(text, at).end()  # type: ignore[union-attr]  # the archive keeps only JSON
-        _, at = decoder.raw_decode(text, start)
-        yield name, orjson.Fragment(text[start:at])
