@@ -15,6 +15,7 @@ from touchstone.ops.store.schema import (
     contradictions,
     feedback,
     history_indexes,
+    judges,
     pages,
     positions,
     repeats,
@@ -45,6 +46,9 @@ def migrate(connection: Connection, version: int) -> None:
         _list_cases(connection, version)
     elif version == 4:
         _know_overall(connection)
+    if version < 6:
+        for table in (judges,):
+            table.create(connection, checkfirst=True)
     connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
 
 

@@ -5,7 +5,7 @@ from sqlalchemy import BigInteger, Boolean, Column, Float, Index, Integer, MetaD
 from touchstone.streams.account.listed import CODE_CHARS_MAX
 from touchstone.streams.account.projection import TEXT_CHARS_MAX
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 metadata = MetaData()
 _name = String(TEXT_CHARS_MAX)
@@ -128,6 +128,15 @@ views = Table(
     Column("name", _name, primary_key=True),
     Column("query", Text, nullable=False),
     Column("at", BigInteger, nullable=False),
+)
+
+#: What is known of each judge now, as JSON: see `touchstone.schemas.prevalence.JudgeStatus`. `at`: when that was written, in microseconds since the epoch.
+judges = Table(
+    "touchstone_judges",
+    metadata,
+    Column("subject", _name, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
 )
 
 #: Repeats of an event id: every source position of a result id but the one in its row.
