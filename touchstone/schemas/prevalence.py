@@ -9,7 +9,7 @@ from touchstone.schemas.calibration import Calibration, Count, Decision, Subject
 #: CloudEvents type of a prevalence event, on the topic of reports.
 PREVALENCE_TYPE: Final = "touchstone:prevalence:v1"
 Share = Annotated[float, Field(ge=0, le=1)]
-#: `uncalibrated`: no calibration. `shadow`: its answers are counted, and decide no label. `promoted`: they decide. `stale`: the calibration is of something else.
+#: `uncalibrated`: never measured. `shadow`: its answers are counted and decide no label. `promoted`: they decide. `stale`: it is another than was measured.
 State = Literal["uncalibrated", "shadow", "promoted", "stale"]
 
 
@@ -51,14 +51,15 @@ class LivePrevalence(_Written):
 
 
 class JudgeStatus(_Written):
-    """A judge as the live system knows it. `reasons`: why it is stale, or may not decide. `history`: the latest decisions, the newest last.
-
-    `below_floor`: what its recalls lack; none for one that is good enough, or that has no test.
+    """A judge as the live system knows it. `decides`: its answers may decide labels. `reasons`: what speaks against it. `stale`: what has changed since it
+    was measured. `below_floor`: what its recalls lack of the floor. `history`: the latest decisions, the newest last.
     """
 
     subject: Subject
     state: State
+    decides: bool
     reasons: tuple[str, ...] = ()
+    stale: tuple[str, ...] = ()
     below_floor: tuple[str, ...] = ()
     calibration: Calibration | None = None
     prevalence: LivePrevalence | None = None

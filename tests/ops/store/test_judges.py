@@ -11,6 +11,7 @@ from touchstone.schemas.result import ScoreResult
 from touchstone.streams.account.verdict_window import SPANS, VerdictWindow
 
 START = to_micros(BEGAN)
+WAY = ("0.1", "d1")
 HOUR = 3_600_000_000
 NOW = BEGAN.timestamp() + 60
 
@@ -27,18 +28,18 @@ def verdict(number: int, *, fails: bool = False, **told: object) -> ScoreResult:
 def test_verdicts_are_counted_by_configuration_by_label_and_by_value(store: ResultStore) -> None:
     add(store, verdict(0), verdict(1, fails=True), verdict(2, digest="d2"), result(event="e3", offset=3, label="unscored"), verdict(4, suite="other"))
     found = JudgeStore(store.engine).verdicts("safe_v0", ["CR", "absent"], START, START + HOUR)
-    assert {digest: verdicts.counts for digest, verdicts in found.items()} == {
-        "d1": {None: (1, 2), "CR": (1, 3)},
-        "d2": {None: (0, 1), "CR": (0, 1)},
+    assert {digest: (verdicts.of(None), verdicts.values) for (_, digest), verdicts in found.items()} == {
+        "d1": ((1, 2), {"CR": (1, 3)}),
+        "d2": ((0, 1), {"CR": (0, 1)}),
     }
 
 
 def test_a_span_has_its_first_moment_and_not_its_last(store: ResultStore) -> None:
     add(store, verdict(0), verdict(1, seconds=1), verdict(2, seconds=2))
     source = JudgeStore(store.engine)
-    assert source.verdicts("safe_v0", (), START, START + 2_000_000)["d1"].counts == {None: (0, 2)}
-    assert source.newest("safe_v0", "d1", START, START + 2_000_000)["event_id"] == "e1"
-    assert source.newest("safe_v0", "d9", START, START + 2_000_000) == {}
+    assert source.verdicts("safe_v0", (), START, START + 2_000_000)[WAY].of(None) == (0, 2)
+    assert source.newest("safe_v0", WAY, START, START + 2_000_000)["event_id"] == "e1"
+    assert source.newest("safe_v0", ("0.1", "d9"), START, START + 2_000_000) == {}
 
 
 def test_a_window_counts_what_was_written_since_it_counted_last(store: ResultStore) -> None:
@@ -47,14 +48,14 @@ def test_a_window_counts_what_was_written_since_it_counted_last(store: ResultSto
     window.watch({"safe_v0": ["CR"]})
     add(store, verdict(0), verdict(1, fails=True))
     assert window.count(NOW)
-    assert window.totals("safe_v0")["d1"].counts == {None: (1, 2), "CR": (1, 2)}
+    assert window.totals("safe_v0")[WAY].values == {"CR": (1, 2)}
     more = [verdict(2, fails=True), verdict(3, fails=True, seconds=-25 * 3600)]
     add(store, *more)
     assert window.count(NOW)
-    assert window.totals("safe_v0")["d1"].counts[None] == (1, 2)
+    assert window.totals("safe_v0")[WAY].of(None) == (1, 2)
     window.touch(projection(*more).results)
     assert window.count(NOW)
-    assert window.totals("safe_v0")["d1"].counts[None] == (2, 3), "the result of the day before is outside"
+    assert window.totals("safe_v0")[WAY].of(None) == (2, 3), "the result of the day before is outside"
     assert window.count(NOW + 25 * 3600)
     assert window.totals("safe_v0") == {}
 
@@ -76,7 +77,10 @@ def test_a_window_reads_each_span_once_and_pauses_when_its_time_is_over(store: R
 
 def test_states_of_judges_are_kept_until_they_are_dropped(store: ResultStore) -> None:
     source = JudgeStore(store.engine)
-    one, other = JudgeStatus(subject="safe_v0", state="promoted"), JudgeStatus(subject="failure_modes/missing", state="shadow", reasons=("no test",))
+    one, other = (
+        JudgeStatus(subject="safe_v0", state="promoted", decides=True),
+        JudgeStatus(subject="failure_modes/missing", state="shadow", decides=False, reasons=("no test",)),
+    )
     source.keep_states([one, other], BEGAN.timestamp())
     source.keep_states([one.model_copy(update={"state": "stale"})], (BEGAN + timedelta(minutes=1)).timestamp())
     assert [(status.subject, status.state, at) for status, at in source.states()] == [

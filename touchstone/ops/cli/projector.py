@@ -35,13 +35,16 @@ def projector(
 
     @contextmanager
     def made(results: "ResultStore", registry: "CollectorRegistry") -> Iterator["Projector"]:
+        from touchstone.ops.reviews.annotations import StoreAnnotations
+        from touchstone.ops.store.judges import JudgeStore
         from touchstone.scorers.registry import usable_suites
         from touchstone.streams.account.projector import Projector
         from touchstone.streams.telemetry.service_counts import ProjectorCounts
 
         if from_start:
             results.forget_positions(settings.topics.results)
-        yield Projector(settings, results, suites=usable_suites(), metrics=ProjectorCounts(registry))
+        judges = JudgeStore(results.engine, StoreAnnotations(results).read)
+        yield Projector(settings, results, suites=usable_suites(), metrics=ProjectorCounts(registry), judges=judges)
 
     with one_line_errors():
         run_service(settings, "projector", made)

@@ -6,18 +6,19 @@ from typing import Any, Final
 
 import orjson
 from pydantic import ValidationError
-from sqlalchemy import Engine, case, func, select
+from sqlalchemy import Engine, func, select
 
 from touchstone.ops.store.engine import reading, writing
 from touchstone.ops.store.rows import from_micros
 from touchstone.ops.store.schema import annotations, judges, results
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.prevalence import JudgeStatus
-from touchstone.streams.account.judge_port import Verdicts
+from touchstone.streams.account.judge_port import Verdicts, Way
 
 #: States that are kept and read: there are a few judges, each with a folder.
 STATES_MAX: Final = 1_000
 _ROWS_PER_FETCH: Final = 5_000
+_WAY: Final = (results.c.suite_version, results.c.config_digest)
 
 
 class JudgeStore:
@@ -30,28 +31,26 @@ class JudgeStore:
         self.engine = engine
         self.annotations = annotations
 
-    def verdicts(self, suite: str, values: Sequence[str], since: int, until: int) -> dict[str, Verdicts]:
-        """Configuration digest → verdicts of the suite's results that were scored in a span (microseconds since the epoch).
-
-        By label; and where `values` names some, by each of these, which costs reading every row.
-        """
+    def verdicts(self, suite: str, values: Sequence[str], since: int, until: int) -> dict[Way, Verdicts]:
+        """Verdicts of the suite's results that were scored in a span, by what they were scored with. Counting `values` costs reading every row."""
         within = (results.c.suite == suite, results.c.scored_at >= since, results.c.scored_at < until)
-        failed = func.sum(case((results.c.label == "Fail", 1), else_=0))
-        scored = func.sum(case((results.c.label != "unscored", 1), else_=0))
-        found: dict[str, Verdicts] = {}
+        found: dict[Way, Verdicts] = {}
         with reading(self.engine) as connection:
-            for row in connection.execute(select(results.c.config_digest, failed, scored).where(*within).group_by(results.c.config_digest)):
-                found[row[0]] = Verdicts({None: (row[1], row[2])})
+            query = select(*_WAY, results.c.label, func.count()).where(*within).group_by(*_WAY, results.c.label)
+            for version, digest, label, count in connection.execute(query):
+                found.setdefault((version, digest), Verdicts()).labels[label] = count
             if values and found:
-                query = select(results.c.config_digest, results.c.scores).where(*within).execution_options(yield_per=_ROWS_PER_FETCH)
-                _count(((row[0], row[1]) for row in connection.execute(query)), values, found)
+                rows = connection.execute(select(*_WAY, results.c.scores).where(*within).execution_options(yield_per=_ROWS_PER_FETCH))
+                _count((((version, digest), scores) for version, digest, scores in rows), values, found)
         return found
 
-    def newest(self, suite: str, config_digest: str, since: int, until: int) -> Mapping[str, Any]:
-        """The newest result event of a configuration in a span; empty if there is none, or a damaged one."""
-        here = (results.c.suite == suite, results.c.config_digest == config_digest, results.c.scored_at >= since, results.c.scored_at < until)
+    def newest(self, suite: str, way: Way, since: int, until: int) -> Mapping[str, Any]:
+        """The newest result event in a span that was scored so; empty if there is none, or a damaged one."""
+        version, digest = way
+        query = select(results.c.document).where(results.c.suite == suite, results.c.suite_version == version, results.c.config_digest == digest)
+        query = query.where(results.c.scored_at >= since, results.c.scored_at < until).order_by(results.c.scored_at.desc()).limit(1)
         with reading(self.engine) as connection:
-            document = connection.execute(select(results.c.document).where(*here).order_by(results.c.scored_at.desc()).limit(1)).scalar()
+            document = connection.execute(query).scalar()
         try:
             found = orjson.loads(document or "{}")
         except ValueError:
@@ -91,14 +90,14 @@ class JudgeStore:
         return found
 
 
-def _count(rows: Iterable[tuple[str, str]], values: Sequence[str], found: Mapping[str, Verdicts]) -> None:
-    """Add the verdicts by value: one is given where the result has the value, and fails at 0."""
-    for digest, scores in rows:
+def _count(rows: Iterable[tuple[Way, str]], values: Sequence[str], found: Mapping[Way, Verdicts]) -> None:
+    """Add the verdicts by value."""
+    for way, scores in rows:
         try:
             held = orjson.loads(scores)
         except ValueError:
             continue  # a damaged row says nothing
-        counts = found[digest].counts
+        counts = found[way].values
         for name in values:
             if (value := held.get(name)) is not None:
                 failed, total = counts.get(name, (0, 0))

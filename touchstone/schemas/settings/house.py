@@ -391,6 +391,8 @@ class JudgesSettings(Section):
     folder: Path = Field(Path("judges"), description="a folder for each judge: prompt, examples, measurement and history")
     floor: Annotated[float, Field(ge=0.5, le=1, allow_inf_nan=False)] = Field(0.8, description="both recalls must reach it before a judge is promoted")
     least: Annotated[int, Field(ge=1, le=100_000)] = Field(30, description="failed and passed cases, each, that the test set must have for that")
+    window_s: Annotated[float, Field(ge=60, le=2_678_400)] = Field(86_400, description="results of this time make the live failure rate")
+    interval_s: Annotated[float, Field(ge=0.1, le=86_400)] = Field(60, description="how often the projector looks at rates, calibrations and labels")
 
 
 class LogSettings(Section):

@@ -69,6 +69,21 @@ def patient_digest(*identity: str) -> str:
     return digest_of("patient", *identity)
 
 
+def subjects_in(root: Path) -> tuple[str, ...]:
+    """The subjects that the folder knows of: those with a measurement or a decision, by name. None without such a folder. Raises `ConfigError`."""
+    found = set()
+    try:
+        folders = sorted(path for path in root.iterdir() if path.is_dir()) if root.exists() else []
+    except OSError as error:
+        raise ConfigError(f"{root} cannot be read ({error.strerror}); check the setting judges.folder") from None
+    for folder in folders:
+        if (data := _bytes(folder / CALIBRATION)) is not None:
+            found.add(_model(data, Calibration, str(folder / CALIBRATION)).subject)
+        elif (written := _bytes(folder / HISTORY)) is not None:
+            found |= {_model(line, Decision, str(folder / HISTORY)).subject for line in written.split(b"\n")[:-1] if line.strip()}
+    return tuple(sorted(found))
+
+
 def read_calibration(root: Path, subject: str) -> Calibration | None:
     """The newest measurement of a subject; None if there is none. Raises `ConfigError`."""
     path = folder_of(root, subject) / CALIBRATION

@@ -3,19 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from touchstone.schemas.calibration import Basis, Calibration, Counts
+from touchstone.schemas.calibration import Calibration
 from touchstone.schemas.prevalence import LivePrevalence, Seen, Window
+from touchstone.scorers.calibration.folder import DECIDING, recalls_of
 from touchstone.scorers.calibration.prevalence import UncorrectableError, corrected
-from touchstone.scorers.calibration.recalls import Recalls
 from touchstone.scorers.reporting.intervals import Rate
-
-#: What a calibration was made of that a result can tell, and how it is named where it differs.
-_TOLD = {"judge": "the judge", "prompt": "its prompt or examples", "model": "its model"}
-
-
-def recalls_of(counts: Counts) -> Recalls:
-    """The counts of a calibration."""
-    return Recalls(failed=counts.failed, failed_found=counts.failed_found, passed=counts.passed, passed_found=counts.passed_found)
 
 
 def suite_and_value(subject: str) -> tuple[str, str | None]:
@@ -24,19 +16,17 @@ def suite_and_value(subject: str) -> tuple[str, str | None]:
     return suite, value or None
 
 
-def answered_by(subject: str, config_digest: str, details: Mapping[str, Any]) -> dict[str, str | None]:
-    """Who answered for a subject in a result: the parts of its basis that the result tells. Without them its configuration stands for the judge."""
+def answered_by(subject: str, way: tuple[str, str], details: Mapping[str, Any]) -> dict[str, str | None]:
+    """Who answered for a subject in a result: the parts of its basis that the result tells. Without them its configuration stands for the judge.
+
+    `way`: version and configuration digest of its suite.
+    """
     _, value = suite_and_value(subject)
     judges = details.get("judges")
     told = judges.get(value) if value is not None and isinstance(judges, Mapping) else None
     if not isinstance(told, Mapping) or not isinstance(told.get("judge"), str):
-        return {"judge": config_digest}
-    return {name: told.get(name) if isinstance(told.get(name), str) else None for name in _TOLD}
-
-
-def differences(basis: Basis, told: Mapping[str, str | None]) -> tuple[str, ...]:
-    """What is another than it was for the calibration, as words."""
-    return tuple(_TOLD[name] for name, found in told.items() if getattr(basis, name) != found)
+        return {"judge": way[1]}
+    return {name: told.get(name) if isinstance(told.get(name), str) else None for name in DECIDING}
 
 
 def live_prevalence(calibration: Calibration, seen: Rate, window: Window, *, others: int = 0, stale: tuple[str, ...] = ()) -> LivePrevalence:
@@ -50,7 +40,7 @@ def live_prevalence(calibration: Calibration, seen: Rate, window: Window, *, oth
         "stale": stale,
     }
     if not seen.total:
-        why = "in this window no result is of the judge that was calibrated" if others else "the judge has judged no case in this window"
+        why = "in this window no result is of the judge that was measured" if others else "the judge has judged no case in this window"
         return LivePrevalence(**known, refused=why)
     if calibration.test is None:
         return LivePrevalence(**known, refused="the test set was never read; run touchstone judges calibrate")

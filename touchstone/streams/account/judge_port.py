@@ -3,6 +3,7 @@
 `touchstone.ops` implements it. Calls block, so an event loop makes them in a thread.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,29 +12,40 @@ from typing import Any, Protocol
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.prevalence import JudgeStatus
 
+#: Version and configuration digest of a suite: what its results were scored with.
+Way = tuple[str, str]
+
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """How one configuration judged some results. `counts`: value (None: the label) → how many it failed, of how many that it judged."""
+    """How some results of one suite came out. `labels`: label → results. `values`: value → how many have it at 0, a failure, of how many that have it."""
 
-    counts: dict[str | None, tuple[int, int]] = field(default_factory=dict)
+    labels: Counter[str] = field(default_factory=Counter)
+    values: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     def add(self, other: "Verdicts") -> None:
         """Count another's results, too."""
-        for name, (failed, total) in other.counts.items():
-            before = self.counts.get(name, (0, 0))
-            self.counts[name] = (before[0] + failed, before[1] + total)
+        self.labels.update(other.labels)
+        for name, (failed, total) in other.values.items():
+            before = self.values.get(name, (0, 0))
+            self.values[name] = (before[0] + failed, before[1] + total)
+
+    def of(self, value: str | None) -> tuple[int, int]:
+        """How many failed, of how many that were judged: by a value, or by their label, which judges where it is not `unscored`."""
+        if value is not None:
+            return self.values.get(value, (0, 0))
+        return self.labels["Fail"], self.labels.total() - self.labels["unscored"]
 
 
 class JudgeSource(Protocol):
     """The store, for judges. Raises `StoreUnavailable`. Spans are in microseconds since the epoch; the end lies outside."""
 
-    def verdicts(self, suite: str, values: Sequence[str], since: int, until: int) -> dict[str, Verdicts]:
-        """Configuration digest → verdicts of a suite's results in a span, by label and by these values."""
+    def verdicts(self, suite: str, values: Sequence[str], since: int, until: int) -> dict[Way, Verdicts]:
+        """Verdicts of a suite's results in a span, by what they were scored with; those of values only for these."""
         ...
 
-    def newest(self, suite: str, config_digest: str, since: int, until: int) -> Mapping[str, Any]:
-        """The newest result event of a configuration in a span; empty if there is none."""
+    def newest(self, suite: str, way: Way, since: int, until: int) -> Mapping[str, Any]:
+        """The newest result event in a span that was scored so; empty if there is none."""
         ...
 
     def annotations_state(self) -> tuple[int, int]:

@@ -20,6 +20,8 @@ from aiokafka.errors import KafkaError, OffsetOutOfRangeError, UnknownTopicOrPar
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.suite import Suite, unknown_suite
 from touchstone.streams.account.batch_reports import COMPUTE_SHARE_MAX, BatchState, Emitted, Summary, encode_report, is_final, next_look, payload
+from touchstone.streams.account.judge_looks import JudgeLooks
+from touchstone.streams.account.judge_port import JudgeSource
 from touchstone.streams.account.projection import NO_SUITES, project
 from touchstone.streams.account.service import Service
 from touchstone.streams.account.store_port import ProjectionStore, check_positions, check_topic
@@ -48,8 +50,10 @@ class Projector(Service):
         *,
         suites: Mapping[str, Suite] = NO_SUITES,
         metrics: ProjectorCounts | None = None,
+        judges: JudgeSource | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        """`judges`: the store, for judges; without it, nothing is found out about them."""
         self._metrics = metrics or ProjectorCounts()
         super().__init__(settings, self._metrics, log, settings.topics.results, settings.topics.reports)
         self._store = store
@@ -59,6 +63,7 @@ class Projector(Service):
         self._cluster_clock = ClusterClock()
         self._unsent = False
         self._owed: dict[int, int] = {}
+        self._judges = None if judges is None else JudgeLooks(settings, judges, self._metrics, self._writing, clock)
 
     def _why_not(self) -> list[str]:
         """A clock that is far from the cluster's."""
@@ -92,6 +97,8 @@ class Projector(Service):
             positions = await self._assign(consumer, await self._partitions(admin))
             watching = asyncio.create_task(self._watch(admin))
             stack.callback(watching.cancel)
+            if self._judges is not None:
+                stack.callback(asyncio.create_task(self._judges.run(producer)).cancel)
             while not stop.is_set():
                 await self._work(consumer, producer, metadata, positions, stop)
                 async with asyncio.timeout(self._settings.kafka.probe_timeout_s):
@@ -141,8 +148,12 @@ class Projector(Service):
         projection.topic_id = self._topic_id
         began = time.perf_counter()
         self._owed = {number: max(reached, self._owed.get(number, 0)) for number, reached in (self._owed | projection.reached).items()}
-        async with self._writing:
-            applied = await self._ask(self._store.apply, projection, self._clock())
+        try:
+            async with self._writing:
+                applied = await self._ask(self._store.apply, projection, self._clock())
+        finally:  # where it fails, it may have been written all the same
+            if self._judges is not None:
+                self._judges.touch(projection.results)
         self._owed = {number: reached for number, reached in self._owed.items() if reached > projection.reached.get(number, 0)}
         self._metrics.transaction(time.perf_counter() - began)
         positions.update(projection.reached)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from touchstone.streams.account.judge_port import JudgeSource, Verdicts
+from touchstone.streams.account.judge_port import JudgeSource, Verdicts, Way
 from touchstone.streams.account.projection import ResultRow
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,7 +28,7 @@ class VerdictWindow:
         self._source = source
         self._span = max(1, round(window_s * 1e6 / SPANS))
         self._wanted: dict[str, tuple[str, ...]] = {}
-        self._counted: dict[tuple[str, int], dict[str, Verdicts]] = {}
+        self._counted: dict[tuple[str, int], dict[Way, Verdicts]] = {}
         self._touched: set[tuple[str, int]] = set()
         self._lock = threading.Lock()
         self._last = 0
@@ -66,18 +66,18 @@ class VerdictWindow:
         """The window as it was counted last, in microseconds since the epoch. Its last span is still running."""
         return (self._last - SPANS + 1) * self._span, (self._last + 1) * self._span
 
-    def totals(self, suite: str) -> dict[str, Verdicts]:
-        """Configuration digest → verdicts of a suite in the window."""
-        found: dict[str, Verdicts] = {}
+    def totals(self, suite: str) -> dict[Way, Verdicts]:
+        """Verdicts of a suite in the window, by what its results were scored with."""
+        found: dict[Way, Verdicts] = {}
         for (name, _), counts in self._counted.items():
             if name == suite:
-                for digest, verdicts in counts.items():
-                    found.setdefault(digest, Verdicts()).add(verdicts)
+                for way, verdicts in counts.items():
+                    found.setdefault(way, Verdicts()).add(verdicts)
         return found
 
-    def newest(self, suite: str, config_digest: str) -> Mapping[str, Any]:
-        """The newest result event of a configuration in the window."""
-        numbers = [number for (name, number), counts in self._counted.items() if name == suite and config_digest in counts]
+    def newest(self, suite: str, way: Way) -> Mapping[str, Any]:
+        """The newest result event of the window that was scored so."""
+        numbers = [number for (name, number), counts in self._counted.items() if name == suite and way in counts]
         if not numbers:
             return {}
-        return self._source.newest(suite, config_digest, max(numbers) * self._span, (max(numbers) + 1) * self._span)
+        return self._source.newest(suite, way, max(numbers) * self._span, (max(numbers) + 1) * self._span)

@@ -49,6 +49,8 @@ OUTCOMES = (("scored", ""), ("skipped", "other_kind"), ("shed", "too_old"), ("sh
 UNREADABLE_RESULTS = ("empty", "unknown_type", "no_type", "invalid_result", "invalid_ledger", "not_finite", "out_of_bounds")
 #: What became of a case that the archive's policy names.
 ARCHIVED = ("kept", "known", "source_expired", "made_anew", "too_large", "unreadable")
+#: Why a look at the judges failed: their folder, the annotations or the store could not be read, an event could not be sent, there are too many.
+LOOK_FAILURES = ("folder", "annotations", "store", "kafka", "too_many", "defect")
 RECORD_KINDS = ("new", "replaced", "repeat", "replay", "contradicted", "ledger", *(f"rejected:{code}" for code in UNREADABLE_RESULTS))
 
 Values = tuple[str, ...]
@@ -159,6 +161,42 @@ METRICS: tuple[Metric, ...] = (
         ("dependency",),
         PROJECTOR,
         _each("kafka", "store"),
+    ),
+    Metric(
+        "touchstone_corrected_failure_ratio",
+        "gauge",
+        "share of 1",
+        "Live failure rate of a subject (a suite, or a mode of one), corrected for its judge's errors: `estimate`, and the ends of its 95 % interval. "
+        "Absent where it cannot be corrected.",
+        ("subject", "bound"),
+        PROJECTOR,
+    ),
+    Metric("touchstone_seen_failure_ratio", "gauge", "share of 1", "The same rate as the judge reports it.", ("subject",), PROJECTOR),
+    Metric(
+        "touchstone_calibration_stale",
+        "gauge",
+        "0 or 1",
+        "1 where judge, prompt, model, guideline or labels are others than those that were measured.",
+        ("subject",),
+        PROJECTOR,
+    ),
+    Metric("touchstone_judge_shadow", "gauge", "0 or 1", "1 while the subject's judge may decide no label.", ("subject",), PROJECTOR),
+    Metric(
+        "touchstone_judge_below_floor",
+        "gauge",
+        "0 or 1",
+        "1 where a recall of the subject's judge is below the floor that it was measured for, or was measured on too few cases.",
+        ("subject",),
+        PROJECTOR,
+    ),
+    Metric(
+        "touchstone_judges_failures_total",
+        "counter",
+        "times",
+        "What could not be read or sent when the projector looked at the judges.",
+        ("reason",),
+        PROJECTOR,
+        _each(*LOOK_FAILURES),
     ),
     Metric("touchstone_serve_records_total", "counter", "records", "Records read.", ("kind",), SERVE, _each("result", "report", "ledger", "unreadable")),
     Metric("touchstone_serve_lag_records", "gauge", "records", "Records of the results and reports topics that have not been read yet.", (), SERVE),

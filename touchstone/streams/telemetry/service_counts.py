@@ -1,13 +1,14 @@
 """What the projector and the archiver count, batch by batch of records; `touchstone.streams.telemetry.metric_list` has the names."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import Metric as Family
 from prometheus_client.registry import Collector
 
+from touchstone.schemas.prevalence import JudgeStatus
 from touchstone.scorers.histogram import Histogram
 from touchstone.streams.telemetry.metric_list import STAGE_BUCKETS_S, family, zeros
 from touchstone.streams.telemetry.metrics import build_info, register
@@ -47,6 +48,8 @@ class ProjectorCounts(ServiceCounts):
         self._reports: defaultdict[tuple[str, ...], int] = defaultdict(int, zeros("touchstone_reports_total"))
         self._transactions = Histogram(STAGE_BUCKETS_S)
         self._report_s = Histogram(STAGE_BUCKETS_S)
+        self._judges: Sequence[JudgeStatus] = ()
+        self._looks_failed: defaultdict[tuple[str, ...], int] = defaultdict(int, zeros("touchstone_judges_failures_total"))
         super().__init__("projector", registry)
 
     def records(self, kind: str, count: int) -> None:
@@ -62,6 +65,14 @@ class ProjectorCounts(ServiceCounts):
         self._reports[str(final).lower(),] += 1
         self._report_s.observe(seconds)
 
+    def judges(self, judges: Sequence[JudgeStatus]) -> None:
+        """Set what is known of every judge."""
+        self._judges = judges
+
+    def look_failed(self, reason: str, count: int = 1) -> None:
+        """Count what a look at the judges could not read or send."""
+        self._looks_failed[reason,] += count
+
     def collect(self) -> Iterator[Family]:
         """All families, for one scrape."""
         yield from super().collect()
@@ -69,6 +80,19 @@ class ProjectorCounts(ServiceCounts):
         yield family("touchstone_projector_transaction_seconds", {(): self._transactions})
         yield family("touchstone_reports_total", dict(self._reports))
         yield family("touchstone_report_duration_seconds", {(): self._report_s})
+        yield from _judge_families(self._judges)
+        yield family("touchstone_judges_failures_total", dict(self._looks_failed))
+
+
+def _judge_families(judges: Sequence[JudgeStatus]) -> Iterator[Family]:
+    """What is known of each judge."""
+    rates = {one.subject: one.prevalence for one in judges if one.prevalence is not None}
+    bounds = {subject: {"estimate": rate.corrected, "low": rate.low, "high": rate.high} for subject, rate in rates.items()}
+    yield family("touchstone_corrected_failure_ratio", {(name, bound): at for name, its in bounds.items() for bound, at in its.items() if at is not None})
+    yield family("touchstone_seen_failure_ratio", {(name,): rate.seen.count / rate.seen.total for name, rate in rates.items() if rate.seen.total})
+    yield family("touchstone_calibration_stale", {(one.subject,): int(bool(one.stale)) for one in judges if one.calibration is not None})
+    yield family("touchstone_judge_shadow", {(one.subject,): int(not one.decides) for one in judges})
+    yield family("touchstone_judge_below_floor", {(one.subject,): int(bool(one.below_floor)) for one in judges if one.calibration is not None})
 
 
 class ArchiverCounts(ServiceCounts):
