@@ -75,7 +75,8 @@ class Suite:
     and an earlier report can be compared with. `reported_cases(document)`: the cases of such a JSON report, if the model is not the report itself.
     `layouts`: format → a layout that a specification fixes, as pieces of text.
     `report_type`: the type of its report events, by default `<name>:v<major>:result`. `metrics`: values in the order in which reports name
-    them; `value_max`: what a value is divided by to be a share of 1.
+    them; `further_metrics(settings)`: values that depend on the settings, few enough for a metric each; `value_max`: what a value is divided by to be a
+    share of 1.
 
     **How it is tried.** `samples()`, and `doctor(settings)`: what `touchstone doctor` looks at for it.
     """
@@ -104,6 +105,7 @@ class Suite:
     reading: Callable[[Any, ScoreResult], CaseReading] | None = None
     with_references: Callable[[Any, ScoreResult, Any], Case] | None = None
     metrics: tuple[str, ...] = ()
+    further_metrics: Callable[[Any], tuple[str, ...]] | None = None
     value_max: float = 1.0
     overall: str = ""
     call: Callable[[str, str | None], str] = _call
@@ -133,6 +135,10 @@ class Suite:
     def asks_judge(self, settings: Any) -> bool:
         """True if cases wait for a judge with these settings."""
         return self.judged is not None and self.judged.is_on(settings)
+
+    def metrics_with(self, settings: Any) -> tuple[str, ...]:
+        """The names of all values with these settings."""
+        return self.metrics if self.further_metrics is None else (*self.metrics, *self.further_metrics(settings))
 
     def execution_with(self, settings: Any) -> Execution:
         """How cases are run with these settings: together where they wait for a judge, whatever is usual."""

@@ -31,9 +31,9 @@ def planned_suite(name: str, settings: Settings) -> PlannedSuite:
         scorer = _ready(suite, own)
         notes = tuple(suite.notes(own)) if suite.notes is not None else ()
         inline = suite.execution_with(own) == "inline"
-        return RunningSuite(suite.name, suite.version, digest, scorer, codec, inline, suite.value_max, suite.metrics, notes, hands_on)
+        return RunningSuite(suite.name, suite.version, digest, scorer, codec, inline, suite.value_max, suite.metrics_with(own), notes, hands_on)
 
-    return PlannedSuite(suite.name, suite.version, build, suite.metrics, hands_on)
+    return PlannedSuite(suite.name, suite.version, build, suite.metrics_with(own), hands_on)
 
 
 def _ready(suite: Suite, own: BaseModel) -> Scorer[Any]:

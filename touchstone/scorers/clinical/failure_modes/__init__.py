@@ -1,16 +1,24 @@
-"""Failure modes of generated personas: one question each, answered with pass or fail. See docs/failure-modes.md."""
+"""Failure modes of generated personas: one question each, answered with pass or fail. See docs/failure-modes.md.
+
+Code answers ten of them. A language model answers those that are folders of their own; without such a folder no client is imported.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from touchstone.schemas.trace import ProductionTrace
-from touchstone.scorers.base import Document, Found
+from touchstone.scorers.base import AsksJudge, ConfigError, Document, Found, Lacking
 from touchstone.scorers.clinical.batch import group
+from touchstone.scorers.clinical.failure_modes.fingerprint import fingerprint
+from touchstone.scorers.clinical.failure_modes.judging.careful_answer import careful_answer
 from touchstone.scorers.clinical.failure_modes.modes import MODES
-from touchstone.scorers.clinical.failure_modes.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, FailureModeSettings, fingerprint, resolve
-from touchstone.scorers.reporting import Column
+from touchstone.scorers.clinical.failure_modes.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, FailureModeSettings, judge_names, resolve
+from touchstone.scorers.clinical.samples import samples as traces
+from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
+from touchstone.scorers.reporting import Column, SuiteReport, Table
 from touchstone.scorers.suite import Suite
 
 if TYPE_CHECKING:
@@ -19,12 +27,35 @@ if TYPE_CHECKING:
     from touchstone.schemas.result import Problem, ScoreResult
     from touchstone.scorers.clinical.failure_modes.scorer import FailureModesScorer
 
+#: A judge to try the suite with.
+SAMPLE_JUDGES = Path(__file__).parent / "judging" / "samples"
+_STATES = {**STATES, "nothing_to_read": "with nothing to read"}
+
 
 def build(settings: FailureModeSettings) -> FailureModesScorer:
-    """The scorer of the settings; its table loads with the first case."""
+    """The scorer of the settings, with clients for its judges if there are any; its table loads with the first case. Raises `ConfigError`."""
+    from touchstone.scorers.clinical.failure_modes.judge_folders import load_judges
+    from touchstone.scorers.clinical.failure_modes.judging.standing import demoted, standings
     from touchstone.scorers.clinical.failure_modes.scorer import FailureModesScorer
 
-    return FailureModesScorer(settings)
+    root = settings.judges.folder
+    if "folder" in settings.judges.model_fields_set and not root.is_dir():
+        raise ConfigError(f"{NAME}: judges.folder is set, and there is no folder {root}; make it with touchstone judges new, or unset it")
+    judges = standings(load_judges(root, frozenset(MODES), settings.judges.only), settings)
+    down = demoted(MODES, root)
+    if not judges:
+        return FailureModesScorer(settings, None, down)
+    from touchstone.scorers.clinical.failure_modes.judging.asking import ModeJudging
+    from touchstone.scorers.clinical.failure_modes.judging.clients import open_clients
+
+    return FailureModesScorer(settings, ModeJudging(judges, open_clients([one.judge for one in judges], settings.judge), settings), down)
+
+
+def notes(settings: FailureModeSettings) -> Iterator[str]:
+    """Which judges are asked, or why none is."""
+    if names := judge_names(settings):
+        asked = f"{len(names)} judges: {', '.join(names)}"
+        yield f"{asked}; {settings.judge.model}" if settings.judge.is_usable else Lacking(f"not asked: {asked}; {settings.judge.why_unusable}")
 
 
 def read(document: Document, settings: FailureModeSettings) -> Iterable[Found | Problem] | None:  # noqa: ARG001  # suites have one signature
@@ -33,6 +64,24 @@ def read(document: Document, settings: FailureModeSettings) -> Iterable[Found | 
     from touchstone.scorers.clinical.settings import ClinicalSettings
 
     return trace_files.read(document, ClinicalSettings())
+
+
+def tables(report: SuiteReport) -> Iterator[Table]:
+    """What each judge answered, and what all of them were asked and cost; nothing without judges."""
+    tally, by_judge = JudgeTally(), dict[str, dict[str, int]]()
+    for result in report.results:
+        judges = result.details.get("judges")
+        for name, one in judges.items() if isinstance(judges, dict) else ():
+            if not isinstance(one, dict):
+                continue
+            tally.add({"judge": one.get("request")})
+            row = by_judge.setdefault(str(name), dict.fromkeys(("pass", "fail", "none", "decides"), 0))
+            row[verdict if (verdict := one.get("verdict")) in {"pass", "fail"} else "none"] += 1
+            row["decides"] += bool(one.get("decides"))
+    if by_judge:
+        rows = [(name, *(str(row[key]) for key in ("pass", "fail", "none", "decides"))) for name, row in sorted(by_judge.items())]
+        yield Table("Judges", ("Judge", "Pass", "Fail", "No verdict", "May decide"), rows, frozenset({1, 2, 3, 4}))
+        yield tally.table("questions", _STATES)
 
 
 def reading(case: Case | None, result: ScoreResult) -> CaseReading:
@@ -53,11 +102,21 @@ SUITE = Suite(
     fingerprint=fingerprint,
     document_name=DOCUMENT_NAME,
     env_prefix=ENV_PREFIX,
+    notes=notes,
     execution="window",
+    judged=AsksJudge(
+        is_on=lambda settings: settings.judge.is_usable and bool(judge_names(settings)),
+        env={f"{ENV_PREFIX}JUDGES_FOLDER": str(SAMPLE_JUDGES), f"{ENV_PREFIX}JUDGE_ENABLED": "true"},
+        env_of_all={f"{ENV_PREFIX}JUDGES_SAMPLE_RATE": "1"},
+        samples=traces,
+        answer=careful_answer,
+    ),
     read=read,
     # One a mode would be ten columns: the names of those that failed are in the column of reasons.
     columns=(Column("modes_passed", "Modes passed"),),
+    tables=tables,
     metrics=("modes_passed", *MODES),
+    further_metrics=judge_names,
     reading=reading,
     group=group,
 )

@@ -17,15 +17,22 @@ def read_modes(case: Case | None, result: ScoreResult, name: str) -> CaseReading
     why = {one.check: one.reason for one in result.not_checked}
     shadow = set(result.details.get("shadow", ()))
     items = []
-    for mode in MODES.values():
-        value = result.values.get(mode.name)
-        state: MarkState = "note" if value is None or (mode.name in shadow and not value) else "good" if value else "bad"
-        note = f"not asked: {why.get(mode.name, 'it is not in this result')}" if value is None else _PASSED if value else _FAILED
-        note += "; in the shadow: it decides nothing" if mode.name in shadow else ""
-        to = tuple(f"finding-{place}" for place, one in enumerate(result.findings) if one.code == f"mode.{mode.name}")
-        items.append(Item(id=f"mode-{mode.name}", state=state, label=mode.question, code=mode.name, note=note, to=to))
+    for mode, question in {**{one.name: one.question for one in MODES.values()}, **_judged(result)}.items():
+        value = result.values.get(mode)
+        state: MarkState = "note" if value is None or (mode in shadow and not value) else "good" if value else "bad"
+        note = f"no answer: {why.get(mode, 'it is not in this result')}" if value is None else _PASSED if value else _FAILED
+        note += "; in the shadow: it decides nothing" if mode in shadow else ""
+        to = tuple(f"finding-{place}" for place, one in enumerate(result.findings) if one.code == f"mode.{mode}")
+        items.append(Item(id=f"mode-{mode}", state=state, label=question, code=mode, note=note, to=to))
     items.sort(key=lambda item: ("bad", "note", "good").index(item.state) if item.note != _PASSED else 3)
     modes = ChecksSection(id="modes", title="Failure modes", items=tuple(items))
     others = [section for section in read.sections if section.id != "values"]
     place = next((number for number, section in enumerate(others) if section.id == "findings"), 0)
     return read.model_copy(update={"sections": (*others[:place], modes, *others[place:])})
+
+
+def _judged(result: ScoreResult) -> dict[str, str]:
+    """Name → question of the judges in a result, which others may have written."""
+    judges = result.details.get("judges")
+    found = {str(name): one.get("question") for name, one in judges.items() if isinstance(one, dict)} if isinstance(judges, dict) else {}
+    return {name: question if isinstance(question, str) and question else name for name, question in found.items()}
