@@ -29,7 +29,7 @@ async def test_a_finding_leads_to_its_place_and_back(web: Served, look: Open) ->
     assert await page.locator(".checks li.lit", has_text="42 million").count() == 1
     assert await page.locator(".checks li:has(.go)").count() == 3  # "fact 9" is nowhere in the text
     # By keys alone: the finding, then its place in a document that another tab shows.
-    await page.keyboard.press("n")
+    await page.keyboard.press(".")
     await tab.until("document.activeElement.matches('.checks li')")
     await page.locator(".checks li", has_text="an unknown code").focus()
     await page.keyboard.press("Enter")

@@ -152,7 +152,7 @@ async def test_a_review_ends_with_a_word_and_a_phone_shows_what_is_wrong_before_
     api = Api()
     tab = await show(web, look, "/review?label=Fail&at=3", api, width=390)
     tops = await tab.page.evaluate(
-        "['.chip', '.wrong', '.running', '.checks', '.verdict'].map((name) => document.querySelector(`.case ${name}`).getBoundingClientRect().top)"
+        "['.chip', '.wrong', '.verdict', '.review-nav'].map((name) => document.querySelector(`.case ${name}`).getBoundingClientRect().top)"
     )
     assert tops == sorted(tops)
     assert await tab.page.evaluate("document.documentElement.scrollWidth") == 390

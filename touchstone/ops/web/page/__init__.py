@@ -6,7 +6,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 INDEX = FOLDER / "index.html"
-STYLES = ("page.css", "lists.css", "reading.css")
+STYLES = ("page.css", "lists.css", "reading.css", "review.css")
 #: In the order of their dependencies.
 SCRIPTS = (
     "dom.js",
@@ -29,9 +29,16 @@ SCRIPTS = (
     "cases_list.js",
     "case_load.js",
     "case_parts.js",
+    "sha256.js",
+    "text_marks.js",
+    "annotation_undo.js",
     "annotation_draft.js",
     "annotations.js",
     "case_view.js",
+    "review_list.js",
+    "review_queue.js",
+    "review_home.js",
+    "review_settle.js",
     "review.js",
     "topbar.js",
     "accounts.js",

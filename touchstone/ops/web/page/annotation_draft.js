@@ -10,18 +10,22 @@ const annotationDrafts = (() => {
     if (drafts.size) event.preventDefault(); // the browser asks whether to leave
   });
 
+  // Whoever loads the tab again, or closes it, loses nothing that the service takes.
+  addEventListener("pagehide", () => { for (const draft of drafts.values()) draft.flush(); });
+  document.addEventListener("visibilitychange", () => { if (document.hidden) for (const draft of drafts.values()) draft.save().catch(() => {}); });
+
   const reviewerOf = (one) => one.reviewer ?? one.reviewerId;
   const passOf = (one) => one.reviewPass ?? 1;
   const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
 
   /** The draft of a case. `listen(draft)` hears of each change of its state: {status, conflict, found}. */
   function draftOf(one) {
-    const id = one.found.event_id ?? one.id;
-    if (drafts.has(id)) return drafts.get(id);
+    const id = one.found.event_id ?? one.id, about = one.about ?? null;
+    if (drafts.get(id)?.about?.queue === about?.queue && drafts.has(id)) return drafts.get(id);
     const draft = {
-      values: null, etag: one.etag, found: one.found, isBlind: false, conflict: null, status: "", listen: () => {}, change, save, keep, drop, send,
+      values: null, etag: one.etag, found: one.found, isBlind: false, conflict: null, status: "", about, listen: () => {}, change, save, keep, drop, send, flush,
     };
-    const path = caseLoad.pathOf(id);
+    const path = caseLoad.pathOf(id), asked = caseLoad.withQuery(path, about), place = location.pathname + location.search;
     let timer = 0, sending = null;
 
     function say(status) {
@@ -42,18 +46,27 @@ const annotationDrafts = (() => {
 
     const written = () => {
       const {reviewer, ...rest} = draft.values;
-      return {reviewer, ...rest, timestamp: new Date().toISOString()};
+      return {reviewer, ...rest, ...(about ? {queue: about.queue} : {}), timestamp: new Date().toISOString()};
     };
 
     /** A request that changes the case; what it answers is the case's new state. */
     async function send(body, headers) {
       const answer = await askWhole(path, {method: "PATCH", body, headers});
       if (answer.ok) {
-        const now = answer.data?.annotations ? answer : await askWhole(path);
+        const now = answer.data?.annotations && !about ? answer : await askWhole(asked); // what a queue hides is decided where it is named
         if (now.ok) Object.assign(draft, {found: now.data, etag: now.etag ?? now.data.etag});
       }
       return answer;
     }
+
+    /** The tab is being left: send what there is, without waiting for the answer. */
+    function flush() {
+      if (!draft.values?.reviewer || draft.conflict || sending) return;
+      clearTimeout(timer);
+      askWhole(path, {method: "PATCH", body: {annotations: [written()]}, headers: {"If-Match": draft.etag}, keepalive: true}).catch(() => {});
+    }
+
+    const ownOf = (found, values) => (found.annotations ?? []).find((other) => reviewerOf(other) === values.reviewer && passOf(other) === values.reviewPass) ?? null;
 
     /** Save now. True if everything is saved. */
     async function save() {
@@ -66,7 +79,7 @@ const annotationDrafts = (() => {
     }
 
     async function saving() {
-      const sent = draft.values;
+      const sent = draft.values, before = ownOf(draft.found, sent);
       say("Saving …");
       let answer;
       try {
@@ -82,6 +95,7 @@ const annotationDrafts = (() => {
         say(`Not saved: ${answer.data?.error ?? `the service answers with status ${answer.status}`}. What you wrote is kept in this tab.`);
         return false;
       }
+      annotationUndo.note({id, about, name: draft.found.name ?? id, address: place, key: {reviewer: sent.reviewer, reviewPass: sent.reviewPass}, before, after: sent});
       if (!isSame(sent, draft.values)) {
         timer = setTimeout(save, PAUSE_MS);
         return false;
@@ -94,7 +108,7 @@ const annotationDrafts = (() => {
 
     /** Somebody has annotated the case meanwhile: both versions are shown, and the reviewer chooses. */
     async function meet() {
-      const before = draft.found.annotations ?? [], now = await askWhole(path).catch(() => ({ok: false}));
+      const before = draft.found.annotations ?? [], now = await askWhole(asked).catch(() => ({ok: false}));
       if (!now.ok) {
         timer = setTimeout(save, RETRY_MS);
         say("Not saved: somebody else annotated this case meanwhile, and the service does not answer. What you wrote is kept in this tab.");
@@ -102,10 +116,10 @@ const annotationDrafts = (() => {
       }
       Object.assign(draft, {found: now.data, etag: now.etag ?? now.data.etag});
       const news = (now.data.annotations ?? []).filter((other) => !before.some((known) => isSame(known, other)));
-      const own_ = news.find((other) => reviewerOf(other) === draft.values.reviewer && passOf(other) === passOf(draft.values));
+      const own_ = ownOf({annotations: news}, draft.values);
       // Another's annotation stands beside one's own and is never overwritten; whoever may not see it yet is not stopped by it.
       if (!own_ && draft.isBlind) return saving();
-      draft.conflict = {theirs: own_ ? [own_] : news, isOwn: own_ !== undefined};
+      draft.conflict = {theirs: own_ ? [own_] : news, isOwn: own_ !== null};
       say(own_ ? "Not saved: this annotation was changed elsewhere meanwhile. Choose one." : "Not saved: somebody else annotated this case meanwhile. Read theirs, then choose.");
       return false;
     }

@@ -5,6 +5,11 @@ const caseLoad = (() => {
   const loaded = new Map(); // address → what is being loaded
 
   const pathOf = (id) => `/api/cases/${encodeURIComponent(id)}`;
+  /** A path with what a request tells of its queue: `about` is {queue, reviewer, pass}, or null outside of queues. The service keeps a queue blind by it. */
+  const withQuery = (path, about, more = {}) => {
+    const query = new URLSearchParams({...more, ...(about ? {queue: about.queue, reviewer: about.reviewer} : {})});
+    return query.size ? `${path}?${query}` : path;
+  };
   /** A field of a result, which lists and events have at different places. */
   const field = (result, name) => result?.[name] ?? result?.result?.[name];
   const at = (result) => field(result, "at") ?? field(result, "scored_at") ?? "";
@@ -20,19 +25,19 @@ const caseLoad = (() => {
 
   const refused = (answer) => answer.data?.error ?? `The service answers with status ${answer.status}.`;
 
-  /** A case, and then the same with the reading of one of its results: {first, whole}, promises of {id, found, etag, result, reading, text, why}; null if it is unknown. */
-  function load(id, resultId = null, signal = undefined) {
-    const asked = askWhole(pathOf(id), {signal});
-    const read = askWhole(`${pathOf(id)}/reading${resultId ? `?result=${encodeURIComponent(resultId)}` : ""}`, {signal});
+  /** A case, and then the same with the reading of one of its results: {first, whole}, promises of {id, about, found, etag, result, reading, text, why}; null if it is unknown. */
+  function load(id, resultId = null, signal = undefined, about = null) {
+    const asked = askWhole(withQuery(pathOf(id), about), {signal});
+    const read = askWhole(withQuery(`${pathOf(id)}/reading`, about, resultId ? {result: resultId} : {}), {signal});
     const first = asked.then((answer) => {
       if (answer.status === 404) return null;
       if (!answer.ok) throw new Error(refused(answer));
       const found = answer.data, results = found.results ?? [];
       const result = results.find((one) => field(one, "result_id") === (resultId ?? id)) ?? gravest(latestOf(results)) ?? null;
-      return {id, found, etag: answer.etag ?? found.etag, result, reading: null, text: "", why: ""};
+      return {id, about, found, etag: answer.etag ?? found.etag, result, reading: null, text: "", why: ""};
     });
     const whole = Promise.all([first, read]).then(([one, answer]) => {
-      if (one === null || one.result === null) return one;
+      if (one === null || (one.result === null && !one.found.blind)) return one;
       if (!answer.ok) return {...one, why: refused(answer)};
       const {reading, text, result_id: its} = answer.data;
       return {...one, reading, text, result: one.found.results.find((result) => field(result, "result_id") === its) ?? one.result};
@@ -41,26 +46,31 @@ const caseLoad = (() => {
     return {first, whole};
   }
 
-  const keyOf = (id, resultId) => `${id}\n${resultId ?? ""}`;
+  const keyOf = (id, resultId, about) => `${id}\n${resultId ?? ""}\n${about?.queue ?? ""}\n${about?.reviewer ?? ""}`;
 
   /** Load before it is asked for; `take` of the same case then has it. */
-  function ahead(id, resultId) {
-    const key = keyOf(id, resultId);
+  function ahead(id, resultId, about = null) {
+    const key = keyOf(id, resultId, about);
     if (loaded.has(key)) return;
-    const loading = load(id, resultId);
+    const loading = load(id, resultId, undefined, about);
     loading.whole.catch(() => loaded.delete(key));
     loaded.set(key, loading);
     if (loaded.size > LOADED_MAX) loaded.delete(loaded.keys().next().value);
   }
 
   /** A case that was loaded ahead, or a new one. It is taken once, because annotations may change. */
-  function take(id, resultId, signal) {
-    const key = keyOf(id, resultId), loading = loaded.get(key);
+  function take(id, resultId, signal, about = null) {
+    const key = keyOf(id, resultId, about), loading = loaded.get(key);
     loaded.delete(key);
-    return loading ?? load(id, resultId, signal);
+    return loading ?? load(id, resultId, signal, about);
   }
 
-  return {pathOf, field, at, latestOf, ahead, take};
+  /** What was loaded ahead of a case is no longer so. */
+  function forget(id) {
+    for (const key of loaded.keys()) if (key.startsWith(`${id}\n`)) loaded.delete(key);
+  }
+
+  return {pathOf, withQuery, field, at, latestOf, ahead, take, forget};
 })();
 
 /** The cases of a filter, page by page: {filter, rows, next, total, more(), find(resultId)}. `filter`: a query, which may name the cursor of its first page. */

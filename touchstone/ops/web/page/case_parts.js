@@ -19,7 +19,7 @@ const caseParts = (() => {
 
   /** What keeps the text from being shown; null if nothing does. */
   function banner(one) {
-    if (!one.result) return h("section.card.banner", {}, h("p", {}, "There is no result of this case that this token may see."));
+    if (!one.result && !one.found.blind) return h("section.card.banner", {}, h("p", {}, "There is no result of this case that this token may see."));
     if (one.why) return h("section.card.banner", {}, h("p", {}, `Its reading could not be made: ${one.why}`));
     const kept = one.found.kept?.state;
     const lines = own(TEXTS, one.text !== "no_right" && kept && kept !== "kept" ? kept : one.text);

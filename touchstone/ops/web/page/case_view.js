@@ -6,32 +6,52 @@ const caseView = (() => {
   const FIRST_MS = 150; // so long a whole case is waited for before its first part is shown alone
   const AHEAD_ROWS = 5; // the list's next page is asked for this many cases before it is needed
 
+  let chosen = null; // the tab of a review that was chosen last: the next case opens in it
+
   /** The reading, or, while it is not there, the findings of the result alone. */
-  function readingOf(one) {
+  function readingOf(one, isTabbed) {
     const event = caseParts.eventOf(one.result), label = caseLoad.field(one.result, "label") ?? "";
-    return drawReading(one.reading ?? {label, sections: []}, {findings: event.findings ?? [], failures: label === "unscored" ? event.failures ?? [] : [], prefix: "case"});
+    return drawReading(one.reading ?? {label, sections: []}, {
+      findings: event.findings ?? [], failures: label === "unscored" ? event.failures ?? [] : [], prefix: "case", isTabbed, isBlind: Boolean(one.found.blind),
+      chosen: (title) => { chosen = title; }, first: [chosen, ...(one.found.blind ? ["Persona", "Text", "Outputs"] : [])].filter(Boolean),
+    });
   }
 
-  /** Draw a case. `fill(one)` draws its reading once that is there. `review`: {bar, saved} if it is shown in a queue. */
+  /** A reading with what else there is to see. `head`, `wrong`, `texts`, `checks`: where its parts go; in a review everything is in the tabs of `texts`. */
+  function fillWith(one, isWhole, {head, wrong, texts, checks, prompt}, about) {
+    const drawn = one.result || one.reading ? readingOf(one, prompt !== null) : null;
+    head.replaceChildren(...[...caseParts.header(one), caseParts.suiteTabs(one), isWhole ? caseParts.banner(one) : null].filter(Boolean));
+    texts.replaceChildren(...(drawn ? [drawn.texts] : []));
+    if (prompt) {
+      prompt.replaceChildren(...(drawn?.prompt ? [drawn.prompt] : []));
+      drawn?.texts.querySelector(".overview")?.append(...about.filter(Boolean));
+    } else {
+      wrong.replaceChildren(...(drawn ? [drawn.wrong] : []));
+      checks.replaceChildren(...(drawn ? [drawn.checks] : []));
+    }
+    if (!isWhole) (prompt ?? texts).replaceChildren(h("section.card.section", {}, h("p.rest", {role: "status"}, "The text is loading …")));
+    else if (drawn && caseParts.hasDocument(one) && !one.found.blind) drawn.addTab("JSON", (body) => caseParts.kept(one, body).catch(() => body.replaceChildren(h("p", {}, "The service does not answer."))));
+    return drawn;
+  }
+
+  /**
+   * Draw a case. `fill(one)` draws its reading once that is there. `review`: {list, saved, …} if it is shown in a queue, in three panels: the list, the case,
+   * the verdict.
+   */
   function draw(root, one, {review = null, bar = null} = {}) {
-    const judging = annotationsPanel(one, {review});
-    const head = h("div.case-top"), wrong = h("div.case-wrong"), texts = h("div.case-texts"), checks = h("div.case-checks");
-    const side = h("aside.case-side", {"aria-label": "People and history"}, judging.node, caseParts.pastResults(one), caseParts.spans(one));
+    const judging = annotationsPanel(one, {review}), about = [caseParts.pastResults(one), caseParts.spans(one)];
+    const head = h("div.case-top"), wrong = h("div.case-wrong"), texts = h("div.case-texts"), checks = h("div.case-checks"), prompt = review ? h("div.case-prompt") : null;
+    const side = h("aside.case-side", {"aria-label": review ? "Your verdict" : "People and history"}, judging.node, ...(review ? [review.guideline] : about).filter(Boolean));
     let drawn = null;
 
     function fill(now, isWhole = true) {
-      drawn = now.result ? readingOf(now) : null;
-      head.replaceChildren(...[...caseParts.header(now), caseParts.suiteTabs(now), isWhole ? caseParts.banner(now) : null].filter(Boolean));
-      wrong.replaceChildren(...(drawn ? [drawn.wrong] : []));
-      texts.replaceChildren(...(drawn ? [drawn.texts] : []));
-      checks.replaceChildren(...(drawn ? [drawn.checks] : []));
-      if (!isWhole) texts.replaceChildren(h("section.card.section", {}, h("p.rest", {role: "status"}, "The text is loading …")));
-      else if (drawn && caseParts.hasDocument(now)) drawn.addTab("JSON", (body) => caseParts.kept(now, body).catch(() => body.replaceChildren(h("p", {}, "The service does not answer."))));
-      texts.hidden = isWhole && !texts.querySelector("[role=tabpanel]");
+      drawn = fillWith(now, isWhole, {head, wrong, texts, checks, prompt}, about);
+      texts.hidden = !review && isWhole && !texts.querySelector("[role=tabpanel]");
       page.classList.toggle("no-texts", texts.hidden);
+      if (drawn && isWhole) judging.attach(drawn.fields, page, now.text === "shown");
     }
 
-    const page = h("article.case", {}, head, h("div.case-body", {}, wrong, texts, checks, side));
+    const page = review ? h("article.case.three", {}, ...[review.list].filter(Boolean), h("div.case-centre", {}, head, prompt, texts), side) : h("article.case", {}, head, h("div.case-body", {}, wrong, texts, checks, side));
     root.replaceChildren(...[bar, page].filter(Boolean));
     fill(one, one.reading !== null || one.why !== "" || !one.result);
     return {fill, judging, step: (by) => drawn?.step(by), nextTab: (by) => drawn?.nextTab(by), search: () => drawn?.search()};
@@ -52,29 +72,36 @@ const caseView = (() => {
     return view;
   }
 
-  /** The keys of a case; `now()` is the view that is shown. */
-  const keysOf = (now) => [
-    ["n", "next finding, and its place", () => now()?.step(1)],
-    ["N", "previous finding", () => now()?.step(-1)],
-    ["d", "next tab: text, documents, JSON", () => now()?.nextTab(1)],
-    ["/", "search in the document", () => now()?.search()],
-    ["a", "annotate: to the note", () => now()?.judging.focus()],
-    ["P", "verdict: pass; in a review it is saved at once, and the next case follows", () => now()?.judging.choose("pass")],
-    ["F", "verdict: fail; likewise", () => now()?.judging.choose("fail")],
-    ...annotationsPanel.TAGS.map((tag, number) => [String(number + 1), `tag: ${tag.replaceAll("_", " ")}`, () => now()?.judging.tag(tag)]),
+  /** Inside a text that scrolls, or in what has its own use for the arrows, they are not for the form. */
+  const isElsewhere = (event) => event.target.closest?.("[role=region][tabindex='0'], .code-fold, [role=tablist], .checks") !== null;
+
+  /** The keys of a case; `now()` is the view that is shown, `walk(by)` goes to another case and returns false if there is none. */
+  const keysOf = (now, walk) => [
+    ["ArrowRight", "next case", (event) => (isElsewhere(event) ? false : walk(1)), ["→", "j"]], ["ArrowLeft", "previous case", (event) => (isElsewhere(event) ? false : walk(-1)), ["←", "k"]],
+    ["j", "", () => walk(1)], ["k", "", () => walk(-1)],
+    ["ArrowDown", "next field of the form", (event) => (isElsewhere(event) || !now() ? false : now().judging.field(1)), "↓"], ["ArrowUp", "previous field", (event) => (isElsewhere(event) || !now() ? false : now().judging.field(-1)), "↑"],
+    ["p", "verdict: pass", () => now()?.judging.choose("pass")], ["f", "verdict: fail", () => now()?.judging.choose("fail")],
+    ["P", "pass, saved; in a review the next case follows", () => now()?.judging.choose("pass", true)], ["F", "fail; likewise", () => now()?.judging.choose("fail", true)],
+    ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [String(number), number === 1 ? "a tag (1 to 9); on severity or quality, an option" : "", () => now()?.judging.digit(number), "1–9"]),
+    ["n", "to the note; Esc leaves it", () => now()?.judging.focus()], ["a", "", () => now()?.judging.focus()],
+    ["Ctrl+Enter", "complete: save, and the next case", () => now()?.judging.complete()], ["s", "in a review: skip the case, without a verdict", () => now()?.judging.skip()],
+    ["u", "undo: take back what was changed last", () => (now() ? now().judging.undo() : annotationUndo.undo())], ["m", "mark the selected place", () => now()?.judging.mark()],
+    [".", "next finding, and its place", () => now()?.step(1)], [",", "previous finding", () => now()?.step(-1)],
+    ["d", "next tab", () => now()?.nextTab(1)], ["/", "search in the document", () => now()?.search()],
   ];
 
   let shown = null, queue = null, place = -1;
 
   /** Another case of the list that this one was opened from. It takes this one's place in the browser's history, so that back leads to the list. */
   async function walk(by) {
-    if (!queue || place < 0) return;
     if (place + by >= queue.rows.length) await queue.more();
     const row = queue.rows[place + by];
     if (!row) return;
     scrollTo(0, 0);
     go(`${casePath(row.event_id, row.result_id)}&list=${encodeURIComponent(queue.filter)}`, {replace: true});
   }
+
+  const step = (by) => (queue && place >= 0 ? void walk(by) : false);
 
   /** Where the case is in its list, the ways to its neighbours, and the next one loaded ahead. */
   async function drawPlace(bar, {id, result}, signal) {
@@ -93,7 +120,7 @@ const caseView = (() => {
 
   routes.push({
     name: "case", match: /^\/cases\/(?<id>.+)$/, title: () => "Case",
-    keys: [["j", "next case of the list", () => walk(1)], ["k", "previous case of the list", () => walk(-1)], ...keysOf(() => shown)],
+    keys: keysOf(() => shown, step),
     hide: () => {
       shown?.judging.leave();
       shown = queue = null;

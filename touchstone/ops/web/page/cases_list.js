@@ -177,13 +177,6 @@
     await listing.few(tasks);
   }
 
-  /** Headings and places of values come from the suites; on a page that has just been opened they may not be there yet. */
-  async function suitesKnown(signal) {
-    if (state.suites.size) return;
-    const found = await askJson("/v1/suites", {signal}).catch(() => null);
-    if (!state.suites.size) state.suites = new Map((found?.suites ?? []).map((one) => [one.name, one]));
-  }
-
   async function show(params, query, root, signal) {
     if (parts.root !== root || !root.contains(parts.list)) build(root);
     filter = listing.filterOf(query);
@@ -195,7 +188,7 @@
     if (parts.search.resume(filter)) return void facetsDrawn();
     root.setAttribute("aria-busy", "true");
     try {
-      const [page] = await Promise.all([askJson(listing.path({...filter, cursor, limit: PAGE}, "/api/cases"), {signal}), suitesKnown(signal)]);
+      const [page] = await Promise.all([askJson(listing.path({...filter, cursor, limit: PAGE}, "/api/cases"), {signal}), listing.suitesKnown(signal)]);
       drawPage(page ?? {cases: [], next: null, total: 0}, signal);
     } catch (error) {
       if (signal.aborted) return;

@@ -169,7 +169,7 @@ const codeView = (() => {
       const begins = row === 0 || rowLines[row - 1] !== rowLines[row];
       const parts = folded ? [...rowParts(row, from, Math.max(from, part.start)), ...foldedParts(part)] : rowParts(row, from, to);
       return h(`div.code-row${folded ? ".folded" : ""}`, {}, h("span.code-sign", {class: mark ? mark.tone : null, "aria-hidden": "true"}, mark?.sign ?? ""),
-        h("span.code-number", {"aria-hidden": "true"}, begins ? String(rowLines[row]) : "·"), part ? foldButton(part) : h("span.code-fold"), h("span.code-line", {}, parts));
+        h("span.code-number", {"aria-hidden": "true"}, begins ? String(rowLines[row]) : "·"), part ? foldButton(part) : h("span.code-fold"), h("span.code-line", {"data-from": folded ? null : from}, parts));
     }
 
     function redraw() {

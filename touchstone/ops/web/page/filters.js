@@ -125,5 +125,12 @@ const listing = (() => {
     return emptyState(own(titles, error.status) ?? "The list could not be loaded.", error.message, h("button", {type: "button", click: again}, "Try again"));
   }
 
-  return {filterOf, path, without, link, narrowing, words, chips, choice, facets, bar, daysOf, dayChart, few, walk, refusal};
+  /** Headings and places of values come from the suites; on a page that has just been opened they may not be there yet. */
+  async function suitesKnown(signal) {
+    if (state.suites.size) return;
+    const found = await askJson("/v1/suites", {signal}).catch(() => null);
+    if (!state.suites.size) state.suites = new Map((found?.suites ?? []).map((one) => [one.name, one]));
+  }
+
+  return {suitesKnown, filterOf, path, without, link, narrowing, words, chips, choice, facets, bar, daysOf, dayChart, few, walk, refusal};
 })();

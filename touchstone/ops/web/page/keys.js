@@ -50,13 +50,15 @@ let prefixAt = 0;
 
 function showKeys() {
   const rows = [
-    ...(router.route?.keys ?? []).map(([key, word]) => [[key], word]),
+    ...(router.route?.keys ?? []).filter(([, word]) => word).map(([key, word, , name]) => [[name ?? key].flat(), word]),
     ...((router.route?.keys ?? []).some(([key]) => key === "/") ? [] : [[["/"], "search ids and codes"]]),
     [["Tab"], "next link or field"], ...(router.route?.name === "overview" ? [[["←", "→"], "along a chart"]] : []), [["Enter"], "open what has the focus"], [["Esc"], "close, or leave a field"],
     ...Object.entries(PLACES).map(([key, [, word]]) => [["g", key], `go to ${word}`]), [["?"], "this list"],
   ];
   $("keys-list").replaceChildren(...rows.map(([keys, word]) => h("div", {}, h("dt", {}, keys.map((key) => [h("kbd", {}, key === " " ? "Space" : key), " "]).flat()), h("dd", {}, word))));
+  $("keys-of-feed").hidden = router.route?.name !== "overview";
   $("keys").showModal();
+  $("keys").scrollTop = 0;
 }
 
 /** Move the focus along a chart, whose columns are links; true if the key was meant for that. */
@@ -71,9 +73,19 @@ function alongChart(event) {
   return true;
 }
 
+/** Fields in which letters are typed, or in which keys choose. A box or a radio button leaves letters and digits to the page. */
+const TYPING = "textarea, select, [contenteditable], input:not([type=radio], [type=checkbox])";
+const completing = (event) => event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.isComposing && !panel.open && !$("keys").open;
+
 document.addEventListener("keydown", (event) => {
+  if (completing(event) && !event.defaultPrevented && !document.body.classList.contains("locked")) {
+    const complete = router.route?.keys?.find(([key]) => key === "Ctrl+Enter")?.[2];
+    if (complete === undefined) return;
+    event.preventDefault();
+    return void complete();
+  }
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.body.classList.contains("locked")) return;
-  if (event.target.closest?.("input, select, textarea, [contenteditable]")) {
+  if (event.target.closest?.(TYPING)) {
     if (event.key !== "Escape") return;
     if (event.target === $("filter") && $("filter").value) setFilter("");
     else event.target.blur();

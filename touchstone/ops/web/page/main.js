@@ -19,7 +19,7 @@ let behind = []; // of the latest new results: when they arrived, and how long a
 
 const STATES = {
   connecting: ["◌", "connecting"], catching: ["◔", "catching up"], live: ["●", "live"], reconnecting: ["◌", "stale"], closing: ["◌", "stale: the service is closing"],
-  token: ["○", "token needed"], away: ["◐", "stale: Kafka unreachable"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
+  token: ["○", "token needed"], link: ["●", "opened by a link"], away: ["◐", "stale: Kafka unreachable"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
 };
 
 /** Show the state of the connection. */
@@ -53,6 +53,10 @@ function stateText(name) {
 function drawState() {
   showAge();
   if (session.tokenAsked !== null) return;
+  if (session.link) {
+    $("notice").hidden = true;
+    return void showState("link");
+  }
   const now = Date.now();
   if (now > newsUntil) news = "";
   let name = state.connection;
@@ -144,7 +148,7 @@ const hooks = {
     drawState();
   },
 };
-follow(hooks);
+if (!session.link) follow(hooks); // a link opens a queue, and no figures
 
 const isEmpty = (summary) => !summary.suites.some((suite) => suite.total || suite.dead_letters);
 
@@ -238,4 +242,4 @@ document.addEventListener("visibilitychange", () => { due.figures = true; });
 routes.push({name: "overview", match: /^\/$/, title: () => "Overview", show: showOverview, hide: () => { if (panel.open) panel.close(); }, keys: OVERVIEW_KEYS});
 showAddress();
 drawState();
-keepFresh();
+if (!session.link) keepFresh();

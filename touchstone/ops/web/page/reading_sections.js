@@ -1,7 +1,10 @@
 // Draws the sections of a reading, each kind its own way.
 
-/** A function that draws a section. `places`: of `readingPoints`. */
-function readingSections(places, prefix) {
+/**
+ * A function that draws a section. `places`: of `readingPoints`. `fields`: takes the text of each section in which somebody may mark a place; an element
+ * with `data-from` shows this text from that position on. `severityOf(finding)`: its severity.
+ */
+function readingSections(places, prefix, {fields = new Map(), severityOf = () => undefined} = {}) {
   const PARTS_SHOWN = 200;
   const TEXT_CHARS_MAX = 60_000; // longer texts are drawn as documents
 
@@ -31,9 +34,19 @@ function readingSections(places, prefix) {
       item.label && h("span", {}, item.label), item.note && h("span", {}, item.note)];
     const li = placed("li", item, body, stateSign(item.state), h("span.what", {}, item.text && h("q", {}, item.text), h("span.about", {}, about)));
     li.tabIndex = 0;
+    const its = severityOf(item.finding);
+    if (its) li.dataset.severity = its;
     li.append(goButton(Number(li.dataset.point)));
     return li;
   }
+
+  /** The text of a table, cells joined by tabs and rows by line feeds, and where each cell begins in it. */
+  const joined = (rows) => rows.map((cells) => cells.join("\t")).join("\n");
+  function starting(rows) {
+    let at = 0;
+    return rows.map((cells) => cells.map((cell) => { const from = at; at += cell.length + 1; return from; }));
+  }
+  const textOf = ({text, rows, pairs}) => text ?? joined(rows?.map(({cells}) => cells) ?? pairs?.map(({value}) => [value]) ?? []);
 
   const draws = {
     text(section, body) {
@@ -44,9 +57,9 @@ function readingSections(places, prefix) {
       const text = h("div.running", {});
       for (let at = 0; at + 1 < cuts.length; at++) {
         const part = section.text.slice(cuts[at], cuts[at + 1]), covering = marked.filter(({start, end}) => start <= cuts[at] && end >= cuts[at + 1]);
-        if (!covering.length) { text.append(part); continue; }
+        if (!covering.length) { text.append(h("span", {"data-from": cuts[at]}, part)); continue; }
         const top = covering.at(-1), ends = covering.filter(({end}) => end === cuts[at + 1]).at(-1);
-        const node = h(`mark.${stateTone(top.mark.state)}`, {tabindex: -1, "data-point": top.number, title: markTitle(top.mark)}, part);
+        const node = h(`mark.${stateTone(top.mark.state)}`, {tabindex: -1, "data-point": top.number, "data-from": cuts[at], title: markTitle(top.mark)}, part);
         for (const one of covering) one.node ??= node;
         text.append(node);
         if (ends) text.append(h(`sup.${stateTone(ends.mark.state)}`, {}, h("span", {"aria-hidden": "true"}, own(SIGNS, ends.mark.state) ?? "·"), h("span.sr", {}, ` (${[own(STATE_WORDS, ends.mark.state), ends.mark.note].filter(Boolean).join(": ")}) `)));
@@ -76,6 +89,7 @@ function readingSections(places, prefix) {
         if (known.has(mark)) view.reveal(known.get(mark));
       })]));
       body.codeSearch = () => open().search();
+      body.showAt = (start) => open().reveal({start});
       new ResizeObserver((_, seen) => { if (body.clientWidth) { seen.disconnect(); open(); } }).observe(body);
     },
     checks(section, body) {
@@ -83,11 +97,13 @@ function readingSections(places, prefix) {
       return body.append(bounded(h("ul.checks", {}), section.items, (item) => checkItem(item, body)));
     },
     pairs(section, body) {
-      body.append(h("dl.pairs", {}, (section.pairs ?? []).map((pair) => placed("div", pair, body, h("dt", {}, stateSign(pair.state), pair.key), h("dd", {}, pair.value)))));
+      const from = starting((section.pairs ?? []).map((pair) => [pair.value]));
+      body.append(h("dl.pairs", {}, (section.pairs ?? []).map((pair, at) => placed("div", pair, body, h("dt", {}, stateSign(pair.state), pair.key), h("dd", {"data-from": from[at][0]}, pair.value)))));
     },
     table(section, body) {
+      const from = new Map(starting((section.rows ?? []).map(({cells}) => cells)).map((starts, at) => [section.rows[at], starts]));
       const rows = bounded(h("tbody"), section.rows ?? [], (row) => {
-        const made = placed("tr", row, body, row.cells.map((cell, at) => h("td", {}, at === 0 ? stateSign(row.state) : null, cell)));
+        const made = placed("tr", row, body, row.cells.map((cell, at) => h("td", {}, at === 0 ? stateSign(row.state) : null, h("span", {"data-from": from.get(row)[at]}, cell))));
         made.append(h("td.rest", {}, row.note, row.finding !== null && row.finding !== undefined ? goButton(Number(made.dataset.point)) : null));
         return made;
       }, "tr");
@@ -130,6 +146,10 @@ function readingSections(places, prefix) {
     const title = [h(section.folded ? "span.h" : "h2", {}, section.title), section.note && h("span.rest", {}, section.note)];
     const shown = section.folded ? h("details.card.section", {}, h("summary", {}, title), body) : h("section.card.section", {"aria-label": section.title}, h("div.section-head", {}, title), body);
     shown.id = `${prefix}-${section.id}`;
+    if (["text", "code", "pairs", "table"].includes(section.type)) {
+      shown.dataset.field = section.id;
+      fields.set(section.id, textOf(section));
+    }
     own(draws, section.type)?.(section, body);
     return shown;
   };

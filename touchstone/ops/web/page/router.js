@@ -6,7 +6,8 @@
 //   title: (params) => "Case",                        // never the text of a case
 //   show: async (params, query, root, signal) => {},  // `query`: URLSearchParams; `signal` is aborted when another address is shown
 //   hide: () => {},                                   // optional: called when another view takes over
-//   keys: [["j", "next case", () => {}], …],          // optional: shown by `?`; `event.key`, a word, the action
+//   keys: [["j", "next case", () => {}, "j"], …],     // optional: `event.key` or "Ctrl+Enter", a word, the action, which returns false if the key is not for it;
+//                                                     // `?` shows the word with the key, or the name in the fourth place; without a word it shows nothing
 // });
 //
 // A view that is shown again with another query or other params gets its root as it left it, and `hide` is not called.

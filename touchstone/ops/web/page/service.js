@@ -5,7 +5,24 @@ const QUIET_MS = 60_000; // a stream that is silent for so long is dead; the ser
 const RETRY_MS_MAX = 15_000;
 const BUFFER_CHARS_MAX = 64_000_000;
 
-const session = {token: readToken(), tokenAsked: null, tokenGiven: null};
+const LINK_KEY = "touchstone.link";
+/** `link`: the address that a link of a reviewer leads to, if one was opened in this tab; it opens one queue and nothing else. */
+const session = {link: takeLink(), token: readToken(), tokenAsked: null, tokenGiven: null};
+document.body.classList.toggle("linked", session.link !== null);
+addEventListener("hashchange", () => { if (/^#link=/.test(location.hash)) location.reload(); });
+
+/** A link for one reviewer has its token behind the #, which no request and no log has. It is kept as a token, and taken out of the address. */
+function takeLink() {
+  const found = /^#link=([!-~]{1,4096})$/.exec(location.hash);
+  try {
+    if (found) {
+      sessionStorage.setItem(TOKEN_KEY, decodeURIComponent(found[1]));
+      sessionStorage.setItem(LINK_KEY, location.pathname);
+      history.replaceState(history.state, "", location.pathname + location.search);
+    }
+    return sessionStorage.getItem(LINK_KEY);
+  } catch { return null; }
+}
 
 function readToken() {
   try { return sessionStorage.getItem(TOKEN_KEY); } catch { return null; }
@@ -14,7 +31,7 @@ function readToken() {
 /** Show the form and wait for a token. All requests that wait share it. */
 function askToken(refused) {
   if (session.tokenAsked === null) {
-    setText($("token-fault"), refused ? "This token is not accepted." : "");
+    setText($("token-fault"), session.link ? "This link is not valid, or no longer. Ask whoever sent it for a new one." : refused ? "This token is not accepted." : "");
     $("token").hidden = false;
     document.body.classList.add("locked");
     showState("token", "token needed");
@@ -32,6 +49,9 @@ $("token").addEventListener("submit", (event) => {
     return;
   }
   session.token = text;
+  session.link = null; // a token that is typed is no link's
+  try { sessionStorage.removeItem(LINK_KEY); } catch { /* it was not kept */ }
+  document.body.classList.remove("linked");
   try { sessionStorage.setItem(TOKEN_KEY, text); } catch { /* then the token is kept as long as the page is open */ }
   $("token-text").value = "";
   $("token").hidden = true;
@@ -55,12 +75,12 @@ async function ask(path, headers = {}, signal = undefined, options = {}) {
 
 /**
  * A response of any status as {status, ok, data, etag}; `data` is null if it has no JSON.
- * `options`: method, body (an object, sent as JSON), headers, signal. Throws only if the service cannot be reached.
+ * `options`: method, body (an object, sent as JSON), headers, signal, keepalive. Throws only if the service cannot be reached.
  */
-async function askWhole(path, {method = "GET", body = undefined, headers = {}, signal = undefined} = {}) {
+async function askWhole(path, {method = "GET", body = undefined, headers = {}, signal = undefined, keepalive = false} = {}) {
   const limit = AbortSignal.timeout(60_000);
   const sent = body === undefined ? headers : {"Content-Type": "application/json", ...headers};
-  const options = body === undefined ? {method} : {method, body: JSON.stringify(body)};
+  const options = body === undefined ? {method} : {method, body: JSON.stringify(body), keepalive};
   const answer = await ask(path, sent, signal ? AbortSignal.any([signal, limit]) : limit, options);
   let data = null;
   try { data = await answer.json(); } catch (error) { if (error.name === "AbortError" || error.name === "TimeoutError") throw error; }
