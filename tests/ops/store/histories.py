@@ -7,6 +7,7 @@ from sqlalchemy import select, text
 
 from tests.streams.results_topic import BEGAN as AT
 from tests.streams.results_topic import TOPIC, records, result
+from touchstone.ops.store.queue_tables import guidelines, queue_cases, queue_places, queues
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import annotations, cases, codes, feedback, history_indexes, results, views
 from touchstone.ops.store.writes import insert_codes
@@ -16,7 +17,7 @@ from touchstone.scorers.suite import Suite
 from touchstone.streams.account.listed import Listed
 from touchstone.streams.account.projection import project
 
-__all__ = ["AT", "add", "as_version_3", "as_version_4", "scored"]
+__all__ = ["AT", "add", "as_version_3", "as_version_4", "as_version_5", "scored"]
 
 
 def scored(
@@ -50,8 +51,20 @@ def _suites() -> dict[str, Suite]:
     return usable_suites()
 
 
+def as_version_5(store: ResultStore) -> None:
+    """Take out what version 6 has added."""
+    with store.engine.begin() as connection:
+        for table in (queues, queue_cases, queue_places, guidelines):
+            table.drop(connection)
+        for index in annotations.indexes:
+            index.drop(connection)
+        connection.execute(text(f"ALTER TABLE {annotations.name} DROP COLUMN queue"))
+        connection.execute(text("UPDATE touchstone_schema SET version = 5"))
+
+
 def as_version_4(store: ResultStore) -> None:
-    """Take out what version 5 has added."""
+    """Take out what versions 5 and 6 have added."""
+    as_version_5(store)
     with store.engine.begin() as connection:
         for index in history_indexes:
             index.drop(connection, checkfirst=True)
@@ -65,7 +78,8 @@ def as_version_4(store: ResultStore) -> None:
 
 
 def as_version_3(store: ResultStore) -> None:
-    """Take out what version 4 has added."""
+    """Take out what versions 4 to 6 have added."""
+    as_version_5(store)
     with store.engine.begin() as connection:
         for index in history_indexes:
             index.drop(connection, checkfirst=True)

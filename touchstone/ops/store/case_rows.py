@@ -117,6 +117,11 @@ class Annotation:
     body: Mapping[str, Any]
 
     @property
+    def queue(self) -> str:
+        """The queue that it was written in; empty if it was in none."""
+        return str(self.body.get("queue") or "")
+
+    @property
     def settled(self) -> bool:
         """True if it decides after reviewers disagreed."""
         return self.body.get("settled") is True

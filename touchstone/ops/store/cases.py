@@ -13,6 +13,8 @@ from sqlalchemy.exc import IntegrityError
 
 from touchstone.ops.store.case_rows import Annotation, CaseRow, CaseState, Feedback, Rating, case_of, columns_of_case
 from touchstone.ops.store.engine import reading, writing
+from touchstone.ops.store.queue_states import follow
+from touchstone.ops.store.queue_tables import queue_cases, queue_places
 from touchstone.ops.store.rows import from_micros, to_micros
 from touchstone.ops.store.schema import annotations, cases, feedback, results, views
 
@@ -157,8 +159,7 @@ class CaseIndex:
                     Annotation(event_id, revision + place, str(uuid.uuid4()), trace_id, reviewer, review_pass, at, dict(body))
                     for place, (reviewer, review_pass, body) in enumerate(entries, 1)
                 ]
-                if added:
-                    connection.execute(annotations.insert(), [_columns_of_annotation(one) for one in added])
+                _write(connection, added)
                 return added
         except IntegrityError:  # on PostgreSQL, both read the same revision, and the other was first
             with reading(self.engine) as connection:
@@ -185,7 +186,7 @@ class CaseIndex:
                 newest = select(func.coalesce(func.max(annotations.c.revision), 0)).where(annotations.c.event_id == event_id)
                 revision: int = connection.execute(newest).scalar_one()
                 made = [Annotation(event_id, revision + place, str(uuid.uuid4()), *one) for place, one in enumerate(several, 1)]
-                connection.execute(annotations.insert(), [_columns_of_annotation(one) for one in made])
+                _write(connection, made)
 
     def views(self) -> dict[str, str]:
         """The saved filters: name → query part of the address, in order of their names."""
@@ -223,9 +224,17 @@ def feedback_row(row: Any) -> Feedback:
     return Feedback(row.id, row.rating, from_micros(row.at))
 
 
+def _write(connection: Connection, made: Sequence[Annotation]) -> None:
+    """Add annotations of one event, and bring the queues up to date that they were written in."""
+    if made:
+        connection.execute(annotations.insert(), [_columns_of_annotation(one) for one in made])
+    for queue, event_id in dict.fromkeys((one.queue, one.event_id) for one in made if one.queue):
+        follow(connection, queue, event_id)
+
+
 def _columns_of_annotation(one: Annotation) -> dict[str, Any]:
     names = ("event_id", "revision", "id", "trace_id", "reviewer", "review_pass")
-    return {**{name: getattr(one, name) for name in names}, "at": to_micros(one.at), "body": orjson.dumps(one.body).decode()}
+    return {**{name: getattr(one, name) for name in names}, "at": to_micros(one.at), "queue": one.queue, "body": orjson.dumps(one.body).decode()}
 
 
 def _summed(chosen: Select[Any]) -> Select[Any]:
@@ -263,7 +272,8 @@ def _forget(connection: Connection, event_id: str, at: datetime, *, dry_run: boo
     forgotten = Forgotten(case_of(found) if found is not None else None, len(stored), *counts)
     if dry_run:
         return forgotten
-    for table, condition in _about(of_event, of_ids):
+    of_queues = ((queue_cases, queue_cases.c.event_id == event_id), (queue_places, queue_places.c.event_id == event_id))
+    for table, condition in (*_about(of_event, of_ids), *of_queues):
         connection.execute(table.delete().where(condition))
     emptied = results.update().where(results.c.result_id == bindparam("of_result")).values(document=bindparam("to_document"))
     for row in stored:

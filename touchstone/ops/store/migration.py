@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, MetaData, Table, literal, select, text, update
 
+from touchstone.ops.store.queue_tables import guidelines, queue_cases, queue_places, queues
 from touchstone.ops.store.rows import from_micros
 from touchstone.ops.store.schema import (
     SCHEMA_VERSION,
@@ -46,9 +47,7 @@ def migrate(connection: Connection, version: int) -> None:
         _list_cases(connection, version)
     elif version == 4:
         _know_overall(connection)
-    if version < 6:
-        for table in (judges,):
-            table.create(connection, checkfirst=True)
+    _know_queues_and_judges(connection, version)
     connection.execute(update(schema_version).values(version=SCHEMA_VERSION))
 
 
@@ -102,6 +101,16 @@ def _know_overall(connection: Connection) -> None:
         page = next_rows.where(results.c.result_id > rows[-1].result_id)
     for index in history_indexes:
         index.create(connection, checkfirst=True)
+
+
+def _know_queues_and_judges(connection: Connection, version: int) -> None:
+    """Before version 6, there were no queues and no judges, and no column said which one an annotation was written in."""
+    if version > 3:  # of an older store, the table was just made anew
+        _add(connection, annotations, "queue VARCHAR(512) NOT NULL DEFAULT ''")
+        for index in annotations.indexes:
+            index.create(connection, checkfirst=True)
+    for table in (queues, queue_cases, queue_places, guidelines, judges):
+        table.create(connection, checkfirst=True)
 
 
 def _values(scores: str) -> dict[str, float]:

@@ -98,7 +98,7 @@ cases = Table(
     Index("touchstone_cases_at", "state", "at", "event_id"),
 )
 
-#: What people wrote about cases: a log that is only added to. `revision` counts the entries of an event from 1.
+#: What people wrote about cases: a log that is only added to. `revision` counts the entries of an event from 1. `queue`: that it was written in, or empty.
 annotations = Table(
     "touchstone_annotations",
     metadata,
@@ -110,6 +110,8 @@ annotations = Table(
     Column("review_pass", Integer, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("body", Text, nullable=False),
+    Column("queue", _name, nullable=False, server_default=""),
+    Index("touchstone_annotations_queue", "queue", "event_id"),
 )
 
 #: A thumb up or down from an application, by event id or trace id: it may come before the case.

@@ -88,14 +88,14 @@ def with_comments(document: bytes, said: Sequence[Mapping[str, Any]], log: Itera
 
     `said`: entries to write. `log`: all that the store has of the case: an annotation that the trace came with is not repeated if it is among them.
     """
-    members: dict[str, Any] = dict(_members(document.decode()))
+    whole: dict[str, Any] = dict(members(document.decode()))
     trace = orjson.loads(document)
     given, written = trace.get("annotations"), list(log)
     own = [one for one in (given if isinstance(given, list) else [given] if given else []) if not _is_in(one, trace, written)]
-    members["annotations"] = [*own, *said]
+    whole["annotations"] = [*own, *said]
     if feedback is not None:
-        members["feedback"] = feedback
-    return orjson.dumps(members)
+        whole["feedback"] = feedback
+    return orjson.dumps(whole)
 
 
 def _is_in(one: Any, trace: Mapping[str, Any], log: Iterable[AnnotationRecord]) -> bool:
@@ -111,7 +111,7 @@ def _moment(given: Any) -> datetime | None:
         return None
 
 
-def _members(text: str) -> Iterator[tuple[str, orjson.Fragment]]:
+def members(text: str) -> Iterator[tuple[str, orjson.Fragment]]:
     """The members of a JSON object, their values as they are written: reading and writing would change large and precise numbers."""
     decoder = JSONDecoder(parse_int=str, parse_float=str)
     at = text.index("{") + 1

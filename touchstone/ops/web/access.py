@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from touchstone.ops.web.links import link_in
 from touchstone.schemas.settings.house import TOKEN_SCOPES, TokenGrant
 
 #: Suites that a client may see; None: all of them.
@@ -22,12 +23,15 @@ class Grant:
     """The suites that a client may see, and its scopes: what it may do with their cases.
 
     `name`: whose token it is; empty if the settings do not say. `taken`: the names of all tokens, as `_folded` writes them.
+    `link`: a link to a queue that has not been checked yet, and allows nothing until it is. `queue`: the only one that the client may see.
     """
 
     scope: Scope
     scopes: frozenset[str] = frozenset({"results"})
     name: str = ""
     taken: frozenset[str] = frozenset()
+    link: str = ""
+    queue: str = ""
 
     def sees(self, suite: str | None) -> bool:
         """True if the client may see events of a suite."""
@@ -75,6 +79,7 @@ class Access:
         self._scraper = None if scraper is None else f"Bearer {scraper}".encode()
         self._key = hashlib.sha256(b"\0".join([b"touchstone ticket", *(token for token, _ in self._tokens)])).digest() if tokens else secrets.token_bytes(32)
         self._used: dict[str, float] = {}
+        self.taken = taken
 
     @property
     def is_open(self) -> bool:
@@ -82,8 +87,10 @@ class Access:
         return not self._tokens
 
     def by_header(self, header: str | None) -> Grant | None:
-        """The grant of an `Authorization` header; None if it has no valid token."""
-        return self._granted(self._index_of(header))
+        """The grant of an `Authorization` header; None if it has no valid token. A link to a queue is one that has to be checked yet."""
+        index = self._index_of(header)
+        link = link_in(header) if index < 0 else ""
+        return Grant(frozenset(), frozenset(), taken=self.taken, link=link) if link else self._granted(index)
 
     def by_scraper(self, header: str | None) -> Grant | None:
         """The grant of the scraper's token, which covers metrics and no suite; None for other headers."""
@@ -92,12 +99,12 @@ class Access:
 
     def by_token(self, token: str) -> Grant | None:
         """The grant of a token or ticket; None if it is not valid."""
-        return self._granted(self._index_of(f"Bearer {token}")) or self.by_ticket(token)
+        return self.by_header(f"Bearer {token}") or self.by_ticket(token)
 
     def ticket(self, header: str | None) -> str | None:
         """A new ticket for the bearer of a token; None without a valid token."""
         index = self._index_of(header)
-        if self._granted(index) is None:
+        if self._granted(index) is None or (index < 0 and link_in(header)):
             return None
         expires = int((self._clock() + self._ticket_s) * 1000)
         body = f"{index}.{expires}.{secrets.token_urlsafe(12)}"

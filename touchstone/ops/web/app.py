@@ -21,9 +21,11 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from touchstone.ops.web.access import Access, Grant
 from touchstone.ops.web.api.api import endpoints, open_sources
 from touchstone.ops.web.api.calls import Desk, EncodedRoute
+from touchstone.ops.web.api.link_grants import LinkGrants
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.documents import METRICS, OPENAPI, Documents
 from touchstone.ops.web.guard import DEFECT, Guard
+from touchstone.ops.web.links import Signer
 from touchstone.ops.web.page import PAGES, load_page
 from touchstone.ops.web.query import BadRequest, check_names, check_scope, read_wish
 from touchstone.ops.web.service import Handler, Json, Service, refused
@@ -87,12 +89,13 @@ def make_app(service: Service, clock: Callable[[], float] = time.time) -> ASGIAp
         Route(path.replace("{id}", "{id:whole}"), api.with_grant(handler, for_scraper=path == METRICS, scope=None if path == OPENAPI else "results"))
         for path, handler in Documents(service, clock).handlers.items()
     ]
-    desk = Desk()
     sources = Sources(service.open_sources or partial(open_sources, service.settings), service.suites)
-    of_api = list(endpoints(sources, service.settings))
+    signer = Signer(serve.grants())
+    desk = Desk(LinkGrants(sources, signer, clock).grant)
+    of_api = list(endpoints(sources, service.settings, signer, clock))
     for one in of_api:
         allowed = {other.method for other in of_api if other.path == one.path}
-        routes.append(EncodedRoute(one.path, api.with_grant(desk.handler(one), scope=None), methods=[one.method], allowed=allowed))
+        routes.append(EncodedRoute(one.path, api.with_grant(desk.handler(one), scope=None, for_links=one.for_links), methods=[one.method], allowed=allowed))
     inner: ASGIApp = Starlette(routes=routes, exception_handlers={HTTPException: _as_json, Exception: _as_defect})
     if serve.cors_origins:
         names = ["Authorization", "Content-Type", "If-Match", "Last-Event-ID", "Cache-Control"]
@@ -132,10 +135,12 @@ class Api:
         self._access = access
         self._unknown = 0
 
-    def with_grant(self, handler: Handler, *, for_scraper: bool = False, scope: str | None) -> Callable[[Request], Awaitable[Response]]:
+    def with_grant(
+        self, handler: Handler, *, for_scraper: bool = False, for_links: bool = False, scope: str | None
+    ) -> Callable[[Request], Awaitable[Response]]:
         """A handler behind a token that has a scope (None: any token). Mistakes in a request are reported in one line.
 
-        `for_scraper`: accept the scraper's token, too, which has no scope.
+        `for_scraper`: accept the scraper's token, too, which has no scope. `for_links`: accept a link to a queue, which the handler checks.
         """
 
         async def endpoint(request: Request) -> Response:
@@ -144,6 +149,8 @@ class Api:
             if grant is None:
                 scraper = self._access.by_scraper(header) if for_scraper else None
                 return self._unknown_client() if scraper is None else await handler(request, scraper)
+            if grant.link and not for_links:
+                return refused("this link opens one queue and nothing else; its page is /review", 403)
             try:
                 if scope is not None:
                     check_scope(grant, scope)

@@ -1,5 +1,6 @@
 """The OpenAPI document, made from the response models and the list of addresses."""
 
+import re
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Literal
@@ -99,8 +100,8 @@ def _openapi() -> dict[str, Any]:
 def _operation(address: Address) -> dict[str, Any]:
     """One address as OpenAPI writes it."""
     parameters = [parameter.document() for parameter in address.parameters]
-    if "{id}" in address.path:
-        parameters.append({"name": "id", "in": "path", "required": True, "schema": {"type": "string", "maxLength": NAME_CHARS_MAX}})
+    ids = {"in": "path", "required": True, "schema": {"type": "string", "maxLength": NAME_CHARS_MAX}}
+    parameters += [{"name": name, **ids} for name in re.findall(r"\{(\w+)\}", address.path)]
     refusals = [*([400, 401] if address.needs_token else []), *address.refusals]
     media = address.answer if isinstance(address.answer, str) else "application/json"
     schema = (

@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Port = Annotated[int, Field(ge=0, le=65_535)]
 TopicName = Annotated[str, Field(min_length=1, max_length=249, pattern=r"^[a-zA-Z0-9._-]+$")]
+#: A tag of reviewers: a word in lower case, so that it can be shown where texts of cases cannot.
+ReviewTag = Annotated[str, Field(pattern=r"^[a-z0-9]+([_.:-][a-z0-9]+)*$", max_length=64)]
 #: What topics are there for, inputs first; each is a field of `TopicSettings` that holds its name.
 TOPIC_ROLES = ("generations", "traces", "judge", "conformance", "results", "reports", "dead")
 #: What a token of the live service may allow: to see results, to see texts of cases, to annotate them, to send feedback and traces, to remove cases.
@@ -251,6 +253,19 @@ class TokenGrant(NamedTuple):
     name: str = ""
 
 
+class ReviewSettings(Section):
+    """How people review cases on the page."""
+
+    reserve_s: Annotated[float, Field(ge=10, le=86_400)] = Field(600, description="a case of a queue is kept this long for the reviewer who has it")
+    tags: Annotated[tuple[ReviewTag, ...], Field(max_length=9)] = Field(
+        ("missing_meds", "irrelevant_labs", "terminology_error", "temporal_inconsistency", "missing_facts", "wrong_facts", "wrong_tone"),
+        description="common issues that the keys 1 to 9 tick",
+    )
+    severity_tags: Annotated[tuple[ReviewTag, ...], Field(min_length=1, max_length=9)] = Field(
+        ("clinician_would_notice", "subtle_issue", "cosmetic"), description="how severe a failure is; the first is the worst"
+    )
+
+
 class ServeSettings(Section):
     """The live service: events, summaries and the Mission Control page over HTTP."""
 
@@ -274,6 +289,7 @@ class ServeSettings(Section):
     ticket_s: Annotated[float, Field(ge=1, le=60)] = Field(30, description="how long a one-use ticket can be used")
     catch_ups_max: Annotated[int, Field(ge=1, le=1_000)] = Field(8, description="clients that read older events from Kafka at the same time; others wait")
     lag_interval_s: Annotated[float, Field(ge=0.5, le=3_600)] = Field(5, description="how often the suites' lag is asked for")
+    review: ReviewSettings = ReviewSettings()
 
     @field_validator("tokens", mode="before")
     @classmethod

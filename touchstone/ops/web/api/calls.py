@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -53,7 +53,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, as a handler needs it. `id`: from the address. `body`: the JSON of a POST, PUT or PATCH; `raw`: its bytes."""
+    """A request, as a handler needs it. `id` and `event`: from the address. `body`: the JSON of a POST, PUT or PATCH; `raw`: its bytes."""
 
     query: QueryParams
     headers: Headers
@@ -61,6 +61,7 @@ class Call:
     id: str = ""
     body: Any = None
     raw: bytes = b""
+    event: str = ""
 
 
 Answer = Callable[[Call], Response]
@@ -68,7 +69,10 @@ Answer = Callable[[Call], Response]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One address and method. `scope`: what a token must allow. `parameters`: of its query. `body_bytes_max`: of a request's body."""
+    """One address and method. `scope`: what a token must allow. `parameters`: of its query. `body_bytes_max`: of a request's body.
+
+    `for_links`: a link to a queue opens it, too, for what belongs to the queue.
+    """
 
     method: Method
     path: str
@@ -76,6 +80,7 @@ class Endpoint:
     scope: str = "results"
     parameters: frozenset[str] = frozenset()
     body_bytes_max: int = BODY_BYTES_MAX
+    for_links: bool = False
 
     @property
     def has_body(self) -> bool:
@@ -113,7 +118,9 @@ class EncodedRoute(Route):
 class Desk:
     """Answers calls in its own threads, so that a slow one holds up neither the event loop nor the live summaries."""
 
-    def __init__(self) -> None:
+    def __init__(self, linked: Callable[[Grant], Grant]) -> None:
+        """`linked`: what a link allows, or raises `Refusal`."""
+        self._linked = linked
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="api")
         self._waiting = 0
 
@@ -129,29 +136,32 @@ class Desk:
         return handle
 
     async def _answered(self, endpoint: Endpoint, request: Request, grant: Grant) -> Response:
-        check_scope(grant, endpoint.scope)
+        if not grant.link:
+            check_scope(grant, endpoint.scope)
         # The parser of a filter knows which of its parameters may be repeated.
-        check_names(request.query_params, endpoint.parameters, repeated=FILTER_NAMES)
-        identifier = str(request.path_params.get("id", ""))
-        if len(identifier) > NAME_CHARS_MAX or "\0" in identifier:
+        check_names(request.query_params, endpoint.parameters, repeated=FILTER_NAMES if endpoint.parameters >= FILTER_NAMES else ())
+        ids = [str(request.path_params.get(name, "")) for name in ("id", "event")]
+        if any(len(one) > NAME_CHARS_MAX or "\0" in one for one in ids):
             raise BadRequest(f"an id has at most {NAME_CHARS_MAX} characters, and no null character")
         raw = await _read(request, endpoint.body_bytes_max) if endpoint.has_body else b""
         if self._waiting >= WAITING_MAX:
             raise Refusal("too many requests wait now; try again later", 503, {"Retry-After": str(RETRY_AFTER_S)})
-        call = Call(request.query_params, request.headers, grant, identifier, None, raw)
+        call = Call(request.query_params, request.headers, grant, ids[0], None, raw, ids[1])
         self._waiting += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._threads, partial(_answer, endpoint, call))
+            return await asyncio.get_running_loop().run_in_executor(self._threads, partial(_answer, endpoint, call, self._linked))
         finally:
             self._waiting -= 1
 
 
-def _answer(endpoint: Endpoint, call: Call) -> Response:
+def _answer(endpoint: Endpoint, call: Call, linked: Callable[[Grant], Grant]) -> Response:
     """Runs in a thread. What is away is a 503, which names what to look at."""
     again = {"Retry-After": str(RETRY_AFTER_S)}
     try:
+        if call.grant.link:
+            call = replace(call, grant=linked(call.grant))
         if endpoint.has_body:
-            call = Call(call.query, call.headers, call.grant, call.id, _json(call.raw), call.raw)
+            call = replace(call, body=_json(call.raw))
         return endpoint.answer(call)
     except StoreUnavailable as error:
         raise Refusal(f"the result store does not answer now ({error}); try again later", 503, again) from None

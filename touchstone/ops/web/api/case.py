@@ -15,9 +15,11 @@ from touchstone.ops.store.archive.objects import ArchiveAway, Missing, NoArchive
 from touchstone.ops.store.case_query import LABEL_RANKS
 from touchstone.ops.store.case_rows import Annotation, CaseHistory, Feedback
 from touchstone.ops.store.cases import Conflict
-from touchstone.ops.web.api.bodies import PatchBody, read_body
+from touchstone.ops.web.api.blind import Review, document_without_opinions, review_of, unscored, without_opinions
+from touchstone.ops.web.api.bodies import AnnotationBody, PatchBody, read_body
 from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
 from touchstone.ops.web.api.cases import case_name, moment
+from touchstone.ops.web.api.placing import placed
 from touchstone.ops.web.api.preconditions import check_seen, conflict, etag_of
 from touchstone.ops.web.api.reading import case_of, reading_of
 from touchstone.ops.web.api.reviewers import check_reviewers, reviewer_of
@@ -39,7 +41,7 @@ _NO_TEXT = {
     "gone": "the case is no longer in the archive, or could not be kept; its results stay, and `kept` tells its state",
 }
 #: A name of a taxonomy, such as `missing_labs`, `clinician_would_notice`, `good`: one word in lower case, which sentences and names of people are not.
-_CODE = re.compile(r"[a-z0-9]+(?:[_.:-][a-z0-9]+)*")
+_CODE = re.compile(r"[a-z0-9]+(?:[_.:@-][a-z0-9]+)*")
 
 
 def gravest(rows: Sequence[ResultRow]) -> ResultRow | None:
@@ -59,10 +61,10 @@ class OneCase:
     def __init__(self, sources: Sources) -> None:
         self._sources = sources
         self.endpoints = (
-            Endpoint("GET", "/api/cases/{id}/reading", self._reading, parameters=frozenset({"result"})),
-            Endpoint("GET", "/api/cases/{id}/document", self._document, scope="text"),
-            Endpoint("GET", "/api/cases/{id}", self._case),
-            Endpoint("PATCH", "/api/cases/{id}", self.patch, scope="annotate"),
+            Endpoint("GET", "/api/cases/{id}/reading", self._reading, parameters=frozenset({"result", "queue", "reviewer"}), for_links=True),
+            Endpoint("GET", "/api/cases/{id}/document", self._document, scope="text", parameters=frozenset({"queue", "reviewer"}), for_links=True),
+            Endpoint("GET", "/api/cases/{id}", self._case, parameters=frozenset({"queue", "reviewer"}), for_links=True),
+            Endpoint("PATCH", "/api/cases/{id}", self.patch, scope="annotate", for_links=True),
         )
 
     def found(self, call: Call) -> CaseHistory:
@@ -72,13 +74,19 @@ class OneCase:
             raise Refusal("no such case in the history; check its id, and that the projector has read its results", 404)
         return found
 
-    def _case(self, call: Call) -> Response:
+    def _case(self, call: Call, written: AnnotationBody | None = None) -> Response:
+        """The case, as somebody may see it who has just written an annotation."""
         found = self.found(call)
-        return Json(self._described(found, call), headers={"ETag": etag(found)})
+        queue, reviewer = (written.queue, written.reviewer) if written is not None else (None, None)
+        review = review_of(self._sources, call, found.event_id, queue, reviewer)
+        return Json(self._described(found, call, review), headers={"ETag": etag(found)})
 
-    def _described(self, found: CaseHistory, call: Call) -> dict[str, Any]:
-        has_text = call.grant.may("text")
+    def _described(self, found: CaseHistory, call: Call, review: Review | None) -> dict[str, Any]:
+        has_text, is_blind = call.grant.may("text"), review is not None and review.hides
         rows = [(row, orjson.loads(row.document)) for row in found.results]
+        annotations = [annotation(one, has_text=has_text) for one in current(found.annotations)]
+        if review is not None:
+            annotations = [annotation(one, has_text=has_text, is_blind=is_blind) for one in review.shown(current(found.annotations), call.grant)]
         first = rows[0][1] if rows else {}
         kept = found.kept
         case_id = first.get("case_id") or (kept.case_id if kept is not None else None) or None
@@ -93,13 +101,14 @@ class OneCase:
             "at": moment(rows[0][0].scored_at) if rows else (moment(kept.at) if kept is not None else None),
             "kept": {"path": kept.path or None, "bytes": kept.bytes, "state": kept.state} if kept is not None else None,
             "can": {scope: call.grant.may(scope) for scope in ("text", "annotate", "admin")} | {"reviewer": call.grant.name or None},
-            "results": [self._result(row, document, has_text=has_text) for row, document in rows],
-            "results_total": found.results_total,
-            "annotations": [annotation(one, has_text=has_text) for one in current(found.annotations)],
-            "feedback": thumb(found.feedback),
-            "others": list(found.others),
+            "results": [self._result(row, document, has_text=has_text) for row, document in rows if not is_blind],
+            "results_total": 0 if is_blind else found.results_total,
+            "annotations": annotations,
+            "feedback": None if is_blind else thumb(found.feedback),
+            "others": [] if call.grant.queue else list(found.others),
             "spans": spans,
             "spans_total": spans_total,
+            "blind": is_blind,
             "etag": etag(found),
         }
 
@@ -129,14 +138,16 @@ class OneCase:
 
     def _reading(self, call: Call) -> Response:
         found = self.found(call)
-        wanted = call.query.get("result") or call.id
+        review = review_of(self._sources, call, found.event_id)
+        is_blind = review is not None and review.hides
+        wanted = call.query.get("result") or (review.case.result_id if review is not None else call.id)
         row = next((row for row in found.results if row.result_id == wanted), None)
         if row is None and call.query.get("result"):
             raise Refusal("this event has no such result", 404)
         row = row or gravest(found.results)
         if row is None:
             raise Refusal("this event has no result yet, so it has no reading; its text is at /document", 404)
-        result = _restored(row)
+        result = unscored(_restored(row)) if is_blind else _restored(row)
         has_right = call.grant.may("text")
         try:
             why, document = self._text_of(found)
@@ -156,9 +167,10 @@ class OneCase:
             log.error("reading_failed", suite=result.suite, event_id=found.event_id, code=type(error).__name__)
             reading, case = reading_of(None, result, NO_SUITES, has_right=has_right), None
             why = "unreadable"
+        reading = without_opinions(reading) if is_blind else reading
         why = why if has_right or case is None else "no_right"
         # The model writes itself, several times faster than through objects of Python.
-        head = orjson.dumps({"result_id": row.result_id, "text": why})[:-1]
+        head = orjson.dumps({"result_id": row.result_id, "text": why, "blind": is_blind})[:-1]
         return packed(head + b',"reading":' + reading.model_dump_json().encode() + b"}", call.headers)
 
     def _text_of(self, found: CaseHistory) -> tuple[str, bytes | None]:
@@ -175,7 +187,10 @@ class OneCase:
             return "gone", None
 
     def _document(self, call: Call) -> Response:
-        return packed(self.text_of(self.found(call)), call.headers)
+        found = self.found(call)
+        review = review_of(self._sources, call, found.event_id)
+        document = self.text_of(found)
+        return packed(document_without_opinions(document) if review is not None and review.hides else document, call.headers)
 
     def text_of(self, found: CaseHistory) -> bytes:
         """The event's bytes as kept. Raises `Refusal` (404)."""
@@ -188,15 +203,18 @@ class OneCase:
         """Add annotations, and set the feedback."""
         body = read_body(PatchBody, call.body)
         found = self.found(call)
+        if call.grant.queue and body.feedback is not None:
+            raise Refusal("feedback: this link is for reviewing a queue, and not for feedback; leave it out", 403)
         trace_ids = {one.trace_id for one in body.annotations if one.trace_id is not None}
         if trace_ids - {call.id, found.event_id, trace_id_of(found)}:
             raise Refusal("annotations.traceId: is not the id in the address", 422)
         index = self._sources.get().index
         now = datetime.now(UTC)
         check_seen(call.headers, found.revision, is_needed=bool(body.annotations))
-        if body.annotations:
+        written = [placed(self._sources, call, found, one) for one in body.annotations]
+        if written:
             known = {(one.reviewer, one.review_pass): dict(one.body) for one in found.annotations}
-            named = [(reviewer_of(call.grant, one.reviewer), one) for one in body.annotations]
+            named = [(reviewer_of(call.grant, one.reviewer), one) for one in written]
             entries = [(reviewer, one.review_pass, one.content() | {"annotatedAt": moment(one.at or now)}) for reviewer, one in named]
             added = [entry for entry in entries if not _is_same(entry[2], known.get(entry[:2]))]
             check_reviewers(call.grant, (reviewer for reviewer, _, _ in added))
@@ -206,7 +224,7 @@ class OneCase:
                 raise conflict(error.revision) from None
         if body.feedback is not None:
             index.rate(trace_id_of(found) or found.event_id, body.feedback.rating, body.feedback.timestamp or now)
-        return self._case(call)
+        return self._case(call, written[0] if written else None)
 
 
 def _is_same(entry: Mapping[str, Any], known: Mapping[str, Any] | None) -> bool:
@@ -239,10 +257,13 @@ def current(annotations: tuple[Annotation, ...]) -> list[Annotation]:
     return newest(annotations, lambda one: one.event_id)
 
 
-def annotation(one: Annotation, *, has_text: bool) -> dict[str, Any]:
-    """An annotation in the specification's names. What a reviewer writes may quote the case; codes and numbers do not."""
+def annotation(one: Annotation, *, has_text: bool, is_blind: bool = False) -> dict[str, Any]:
+    """An annotation in the specification's names. What a reviewer writes may quote the case; codes and numbers do not.
+
+    `is_blind`: the reviewer may not know yet how the case came into the queue.
+    """
     body = one.body
-    coded = {name: body.get(name) for name in ("failureMode", "severityTag", "qualityRating")}
+    coded = {name: body.get(name) for name in ("failureMode", "severityTag", "qualityRating", "suite", "guideline", "queue")}
     return {
         "traceId": one.trace_id or None,
         "reviewerId": one.reviewer,
@@ -252,6 +273,9 @@ def annotation(one: Annotation, *, has_text: bool) -> dict[str, Any]:
         "notes": body.get("notes") if has_text else None,
         **{name: value if has_text or not isinstance(value, str) or _CODE.fullmatch(value) else None for name, value in coded.items()},
         "commonIssues": body.get("commonIssues") if has_text else None,
+        "marks": body.get("marks") if has_text else None,
+        "arm": None if is_blind else body.get("arm"),
+        "settled": one.settled,
     }
 
 

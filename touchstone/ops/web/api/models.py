@@ -114,8 +114,23 @@ class Span(Answer):
     output_tokens: int | None
 
 
+class TextMark(Answer):
+    """A place that a reviewer marked, in characters of a text of the event. `digest`: of that text."""
+
+    field: str
+    start: int
+    end: int
+    digest: str
+
+
 class Annotation(Answer):
-    """What a person says of a case. Without the right to text, `notes` and `commonIssues` are null, because they may quote it; likewise what is no code."""
+    """What a person says of a case.
+
+    Without the right to text, `notes`, `commonIssues` and `marks` are null, because they may quote it; likewise what is no code.
+
+    `suite`: whose result was judged; null for the case as a whole. `guideline`: the version of the text that says what passes. `queue`, `arm`: of the review
+    that it was written in. `settled`: decides after reviewers disagreed.
+    """
 
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel)
 
@@ -129,6 +144,12 @@ class Annotation(Answer):
     severity_tag: str | None
     quality_rating: int | str | None
     common_issues: list[str] | None
+    marks: list[TextMark] | None
+    suite: str | None
+    guideline: str | None
+    queue: str | None
+    arm: Literal["chosen", "random"] | None
+    settled: bool
 
 
 class Feedback(Answer):
@@ -139,7 +160,10 @@ class Feedback(Answer):
 
 
 class OneCase(Answer):
-    """An event with all its results, newest first, and what people say of it. Send `etag` as `If-Match` to annotate it."""
+    """An event with all its results, newest first, and what people say of it. Send `etag` as `If-Match` to annotate it.
+
+    `blind`: results, feedback and others' annotations are left out, because the reviewer in a blind queue has given no verdict yet.
+    """
 
     event_id: str
     case_id: str | None
@@ -156,6 +180,7 @@ class OneCase(Answer):
     others: list[str] = Field(description="further events with the same trace id")
     spans: list[Span] | None = Field(description="the first steps of its generation, and those of its timing; null if the event is not kept or cannot be read")
     spans_total: int | None
+    blind: bool
     etag: str
 
 
@@ -165,10 +190,12 @@ class Reading(Answer):
     `no_right`: the token lacks the scope; `not_kept`: the archive's policy did not choose it; `no_archive`: there is no archive where this service
     looks for it; `gone`: it could not be kept, or was removed;
     `unreadable`: it is kept, and the installed suite cannot read it; `away`: the archive cannot be read now.
+    `blind`: marks, states and figures are left out, and the label is `unscored`, because the reviewer in a blind queue has given no verdict yet.
     """
 
     reading: CaseReading
     result_id: str
+    blind: bool
     text: Literal["shown", "no_right", "not_kept", "no_archive", "gone", "unreadable", "away"]
 
 

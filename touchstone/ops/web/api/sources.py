@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from touchstone.ops.store.archive.archive import Archive
 from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.guidelines import Guidelines
 from touchstone.ops.store.history import History
+from touchstone.ops.store.queues import Queues
 from touchstone.scorers.suite import Suite
 
 
@@ -17,6 +19,16 @@ class Opened:
     history: History
     index: CaseIndex
     open_archive: Callable[[], Archive]
+
+    @property
+    def queues(self) -> Queues:
+        """The review queues."""
+        return Queues(self.history.engine)
+
+    @property
+    def guidelines(self) -> Guidelines:
+        """The guidelines of the queues."""
+        return Guidelines(self.history.engine)
 
 
 class Sources:
