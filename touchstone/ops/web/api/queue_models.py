@@ -34,7 +34,10 @@ class Mine(Answer):
 
 
 class Queue(Answer):
-    """A review queue. `guideline`: the version that annotations name now. `mine`: null if the request names no reviewer."""
+    """A review queue. `guideline`: the version that annotations name now. `reviewer`: whom the request names, or its token or link.
+
+    `mine`: null without one.
+    """
 
     name: str
     title: str
@@ -54,6 +57,7 @@ class Queue(Answer):
     total: int
     arms: Arms
     counts: StateCounts
+    reviewer: str | None
     mine: Mine | None
 
 
