@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+from chart_cases import HAS as CHARTS_WITH
+from chart_cases import NEARLY as CHARTS_NEARLY
 from written_cases import HAS, NEARLY
 
 from touchstone.scorers.clinical.failure_modes.entries import persona_entries
@@ -68,3 +70,49 @@ def test_a_persona_that_nearly_has_it_passes(mode: str, line: str) -> None:
 def test_every_mode_has_ten_of_each() -> None:
     assert set(HAS) == set(NEARLY) == set(MODES)
     assert min(len(lines) for table in (HAS, NEARLY) for lines in table.values()) >= 10
+
+
+def of_chart(case: dict[str, Any]) -> set[str]:
+    read = persona_entries(case["persona"], case["prompt"])
+    answers = {name: mode.ask(read, knowledge()) for name, mode in MODES.items()}
+    return {name for name, answer in answers.items() if answer and not isinstance(answer, str)}
+
+
+@pytest.mark.parametrize(("mode", "case"), [pytest.param(mode, case, id=what) for mode, cases in CHARTS_WITH.items() for what, case in cases])
+def test_a_chart_that_has_it_fails_this_mode_and_no_other(mode: str, case: dict[str, Any]) -> None:
+    assert of_chart(case) == {mode}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=what) for cases in CHARTS_NEARLY.values() for what, case in cases])
+def test_a_chart_that_nearly_has_it_fails_nothing(case: dict[str, Any]) -> None:
+    assert of_chart(case) == set()
+
+
+@pytest.mark.parametrize(
+    ("prompt", "fails"),
+    [
+        ("In May she was hospitalized for asthma", True),
+        ("A man who never smoked and was hospitalized with pneumonia", True),
+        ("Admitted with chest pain last spring", True),
+        ("No fever and no ER visits this year", False),
+        ("Warn the patient what to do if hospitalized", False),
+        ("She may need hospitalization later", False),
+        ("Hospitalization was offered and she went home", False),
+        ("The plan is to prevent hospital admissions", False),
+    ],
+)
+def test_a_stay_counts_where_the_prompt_states_it_as_a_fact(prompt: str, fails: bool) -> None:
+    assert ("missing_encounter" in of_chart({"persona": {"encounters": [{"type": "office visit"}]}, "prompt": prompt})) is fails
+
+
+@pytest.mark.parametrize(
+    ("drugs", "fails"),
+    [
+        (["Prilosec 20 mg", "Protonix 40 mg"], {"duplicate_therapy"}),
+        (["Zoloft 50 mg", "Sertraline 50 mg"], set()),
+        (["Motrin 50 mg"], {"paediatric_dose"}),
+        (["Fosamax 70 mg weekly"], {"drug_without_indication"}),
+    ],
+)
+def test_a_brand_is_its_ingredient(drugs: list[str], fails: set[str]) -> None:
+    assert of_chart({"persona": {"age": 60, "conditions": ["GERD", "Depression", "Back pain"], "medications": drugs}, "prompt": ""}) == fails

@@ -58,12 +58,17 @@ class Knowledge(_Written):
     labs: dict[str, Term]
     key_labs: dict[str, tuple[str, ...]]
     drugs: tuple[Drug, ...]
+    brands: dict[str, tuple[str, ...]]
     classes: dict[str, tuple[str, ...]]
     directions: tuple[Direction, ...]
     ages: tuple[AgeSpan, ...]
     sexes: dict[Literal["female", "male"], Term]
     pregnancy: Term
     adult_doses: dict[str, float] = Field(min_length=1)
+
+    def spellings(self, drugs: tuple[str, ...]) -> tuple[str, ...]:
+        """These names, and the brands of those that are ingredients."""
+        return tuple(one for name in drugs for one in (name, *self.brands.get(name, ())))
 
     @model_validator(mode="after")
     def _known(self) -> Self:

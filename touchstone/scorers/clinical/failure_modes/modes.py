@@ -14,6 +14,7 @@ from typing import Final
 
 from touchstone.scorers.clinical.failure_modes.entries import Entry, Persona
 from touchstone.scorers.clinical.failure_modes.knowledge import Direction, Drug, Knowledge
+from touchstone.scorers.clinical.failure_modes.stays import STAY_TYPE, is_stay_stated
 
 LATEST_PREGNANCY_YEARS: Final = 55
 ADULT_YEARS: Final = 18
@@ -121,9 +122,9 @@ def missing_encounter(persona: Persona, known: Knowledge) -> Answer:  # noqa: AR
     encounters = persona.lists["encounters"]
     if encounters is None:
         return "the persona has no list of encounters"
-    if not _is_stay_stated(persona.prompt):
+    if not is_stay_stated(persona.prompt):
         return ()
-    if any(_STAY_TYPE.search(entry.words) for entry in encounters):
+    if any(STAY_TYPE.search(entry.words) for entry in encounters):
         return ()
     return (Seen("encounters", "the prompt speaks of a hospital stay or an emergency visit, and no encounter is one"),)
 
@@ -137,7 +138,7 @@ def duplicate_therapy(persona: Persona, known: Knowledge) -> Answer:
 
     def seen() -> Iterator[Seen]:
         for name, ingredients in known.classes.items():
-            members = [(entry, one) for entry in taken for one in ingredients if entry.has_drug((one,))]
+            members = [(entry, one) for entry in taken for one in ingredients if entry.has_drug(known.spellings((one,)))]
             for (first, drug), (second, other) in combinations(members, 2):
                 if drug != other and first.path != second.path and not _one_after_another(first, second):
                     yield Seen(second.path, f"a second drug of the class of {first.path}", name.replace("_", " "))
@@ -157,7 +158,7 @@ def lab_against_condition(persona: Persona, known: Knowledge) -> Answer:
             for rule in known.directions:
                 if entry.is_over or not entry.names(known.conditions[rule.condition]) or not _applies(rule, entry, persona.sex):
                     continue
-                if rule.treated and any(one.has_drug(rule.treated) for one in medications):
+                if rule.treated and any(one.has_drug(known.spellings(rule.treated)) for one in medications):
                     continue
                 latest = _latest([lab for lab in labs if lab.names(known.labs[rule.lab])])
                 if latest is not None and _is_beyond(latest, rule):
@@ -193,24 +194,12 @@ def paediatric_dose(persona: Persona, known: Knowledge) -> Answer:
                 continue
             doses = [float(found[1]) * (1000 if found[2] == "g" else 1) for found in _MILLIGRAMS.finditer(said)]
             for name, least in known.adult_doses.items():
-                if doses and entry.has_drug((name,)) and max(doses) < least:
+                if doses and entry.has_drug(known.spellings((name,))) and max(doses) < least:
                     yield Seen(entry.path, "a dose for a child", f"an adult takes at least {least:g} mg")
 
     return _once(seen())
 
 
-#: A stay or a visit that a prompt states, and words before it that deny it.
-_STAY: Final = re.compile(
-    r"\bhospitali[sz](?:ed|ations?)\b|\badmitted (?:to|at|in) (?:the |a )?(?:hospital|icu|intensive care|ward|inpatient)|\bhospital (?:stay|admission)s?\b"
-    r"|\bdischarged from (?:the |a )?hospital\b|\binpatient (?:stay|admission)"
-    r"|\b(?:icu|intensive care) (?:stay|admission)s?\b|\bin the (?:icu|intensive care)\b"
-    r"|\b(?:emergency (?:department|room)|er|ed) visits?\b"
-    r"|\b(?:seen|presented|treated|presents|presenting) (?:in|at|to) the (?:emergency|er\b|ed\b)"
-)
-_DENIED: Final = re.compile(r"\b(?:never|no|not|without|avoid\w*|prevent\w*|reduce|risk|denies)\b")
-_STAY_TYPE: Final = re.compile(
-    r"\b(inpatient|hospital\w*|admission|admitted|emergency|er|ed|icu|intensive|imp|emer|acute|acutecare|acute care|surgery|observation|obsenc)\b"
-)
 _LOCAL: Final = re.compile(r"\b(ophthalmic|eye|otic|ear drops?|topical|gel|cream|ointment|patch|nasal|inhal\w+|lozenge)\b")
 #: More than one ingredient or unit of a dose: its total is not known.
 _SEVERAL: Final = re.compile(
@@ -221,17 +210,8 @@ _MILLIGRAMS: Final = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)\s*(mg|g)\b")
 _NUMBER: Final = re.compile(r"\s*(\d{1,6}(?:\.\d{1,4})?)\s*")
 
 
-def _is_stay_stated(prompt: str) -> bool:
-    """True if a prompt states a stay, and no word before it in its sentence denies it."""
-    for found in _STAY.finditer(prompt):
-        before = re.split(r"[.;:!?]", prompt[max(0, found.start() - 60) : found.start()])[-1]
-        if not _DENIED.search(before):
-            return True
-    return False
-
-
 def _drugs(medications: tuple[Entry, ...], known: Knowledge) -> Iterator[tuple[Entry, Drug]]:
-    return ((entry, drug) for entry in medications for drug in known.drugs if entry.has_drug(drug.names))
+    return ((entry, drug) for entry in medications for drug in known.drugs if entry.has_drug(known.spellings(drug.names)))
 
 
 def _applies(rule: Direction, entry: Entry, sex: str | None) -> bool:
