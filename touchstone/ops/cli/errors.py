@@ -41,7 +41,7 @@ CyclesOption = Annotated[Path | None, typer.Option("--cycles", help="File of cyc
 
 
 @contextmanager
-def _opened(file: Path | None, store: str | None, config: Path | None) -> "Iterator[Annotations]":
+def opened(file: Path | None, store: str | None, config: Path | None) -> "Iterator[Annotations]":
     """The annotations of a file, or of the store; errors as one line and exit 3."""
     from touchstone.ops.reviews.annotations import FileAnnotations, StoreAnnotations
     from touchstone.ops.store.results import ResultStore
@@ -66,7 +66,7 @@ def export(file: FileArgument = None, output: OutputOption = None, store: StoreO
     """
     from touchstone.ops.reviews.coding import exported
 
-    with _opened(file, store, config) as annotations:
+    with opened(file, store, config) as annotations:
         _write(exported(annotations.read()), output)
 
 
@@ -90,7 +90,7 @@ def propose(
     from touchstone.ops.reviews.grouping import grouping_for
     from touchstone.ops.reviews.proposing import propose as proposed
 
-    with _opened(file, store, config) as annotations:
+    with opened(file, store, config) as annotations:
         grouped = grouping_for(by.value, similarity, lambda line: typer.echo(line, err=True))
         made = proposed(annotations.read(), grouped)
         for line in made.lines:
@@ -119,7 +119,7 @@ def code(
     """
     from touchstone.ops.reviews import coding as codings
 
-    with _opened(annotated, store, config) as annotations:
+    with opened(annotated, store, config) as annotations:
         if sum((coding is not None, bool(rename), split is not None)) != 1:
             raise _config_error("give one of a file of categories, --rename OLD=NEW, and --split OLD=NEW with --trace")
         if (split is None) == bool(trace) or (coding is None and accept):
@@ -161,7 +161,7 @@ def report(
 
     if format is Format.junit:
         raise typer.BadParameter("an error analysis has no JUnit form", param_hint="--format")
-    with _opened(file, store, config) as annotations, stoppable():
+    with opened(file, store, config) as annotations, stoppable():
         known = read_categories(categories) if categories is not None else Categories()
         records = [one for one in annotations.read() if queue in {None, one.queue}]
         place = annotations.place if queue is None else f"{annotations.place}, queue {queue}"
@@ -196,5 +196,6 @@ def _write(categories: "Categories", output: Path | None) -> None:
     if output is None:
         typer.echo(text, nl=False)
         return
-    write_whole(output, text)
+    # Notes are patient data.
+    write_whole(output, text, private=True)
     typer.echo(f"wrote {output}: {len(categories.categories)} categories, {len(categories.uncoded)} failures without one", err=True)

@@ -13,12 +13,15 @@ from touchstone.ops.cli.common.options import AgainstOptions, GateOptions, JobsO
 from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors, refuse_unknown_variables
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from touchstone.ops.evaluation.external import Outside
     from touchstone.ops.evaluation.items import Field, Item
     from touchstone.ops.evaluation.settings import SystemSettings
     from touchstone.schemas.reports.evaluation import Expectations
     from touchstone.schemas.trace import ProductionTrace
     from touchstone.scorers.clinical.batch import ClinicalReport
+    from touchstone.scorers.clinical.curated import CuratedCase
     from touchstone.scorers.clinical.settings import ClinicalSettings
     from touchstone.scorers.scoring import Scoring
 
@@ -56,6 +59,9 @@ class TestOptions:
     prompt: Annotated[str | None, typer.Option("--prompt", "-p", help="Evaluate one prompt.", show_default=False)] = None
     prompts_file: Annotated[
         Path | None, typer.Option("--prompts-file", "-P", help="Evaluate the prompts of a CSV file: one a line, or a column `prompt`.", show_default=False)
+    ] = None
+    cases: Annotated[
+        Path | None, typer.Option(help="Run the cases of a file that `errors to-cases` wrote: each fails while its failure persists.", show_default=False)
     ] = None
 
 
@@ -110,9 +116,10 @@ def evaluate(
 
     with one_line_errors():
         wanted = _system_settings(asked)
+        items, known = _tests(tests)
         scorings, notes = _scorings(asked.formats, no_judge=judging.no_judge)
         plan = Plan(
-            items=_items(tests),
+            items=items,
             formats=tuple(dict.fromkeys(_formats(asked.formats))),  # type: ignore[arg-type]  # checked to be these
             output=output,
             save_traces=save_traces,
@@ -121,18 +128,61 @@ def evaluate(
             judge=not judging.no_judge,
             concurrency=wanted.concurrency,
             notes=notes,
+            further=_for_modes() if any(one.modes for one in items) else (),
         )
-        run_evaluation(plan, wanted, scorings, _curated_field(), Gate(min_pass_rate), verbose=verbose)
+        run_evaluation(plan, wanted, scorings, _curated_field(known), Gate(min_pass_rate), verbose=verbose)
+
+
+def _tests(tests: TestOptions) -> "tuple[tuple[Item, ...], Mapping[str, CuratedCase]]":
+    """The tests to run, and what those of them expect that expect something. Ends with exit 3 unless exactly one kind is asked for."""
+    from touchstone.scorers.clinical.curated import curated_cases
+
+    if sum((tests.batch, tests.category is not None, tests.prompt is not None, tests.prompts_file is not None, tests.cases is not None)) != 1:
+        fail("give one of --batch, --category NAME, --prompt TEXT, --prompts-file FILE and --cases FILE")
+    if tests.cases is not None:
+        return _regressions(tests.cases)
+    return _items(tests), {case.id: case for case in curated_cases()}
+
+
+def _regressions(path: Path) -> "tuple[tuple[Item, ...], Mapping[str, CuratedCase]]":
+    """The cases of a file of regressions. Raises `ConfigError`, which quotes no prompt."""
+    from pydantic import ValidationError
+
+    from touchstone.ops.evaluation.regressions import items_of, read_cases
+    from touchstone.schemas.faults import explain
+    from touchstone.scorers.base import ConfigError
+    from touchstone.scorers.clinical.curated import CuratedCase
+
+    cases = read_cases(path).cases
+    if not cases:
+        raise ConfigError(f"{path} has no case; `touchstone errors to-cases` makes some of coded failures")
+    known = {}
+    for one in cases:
+        try:
+            # The fields that its expectations need; the others are the file's own.
+            known[one.id] = CuratedCase.model_validate(
+                {"id": one.id, "category": "regression", "prompt": one.prompt, "expected": one.expected, "minimum": one.minimum}
+            )
+        except ValidationError as error:
+            raise ConfigError(f"{path}: {one.id}: {explain(error, CuratedCase)}") from None
+    return items_of(cases), known
+
+
+def _for_modes() -> "tuple[Scoring, ...]":
+    """The suite that looks for failure modes. Raises `ConfigError`."""
+    from touchstone.scorers.clinical.failure_modes import SUITE
+    from touchstone.scorers.scoring import Scoring
+    from touchstone.scorers.suite_settings import read_suite_document
+
+    return (Scoring(SUITE, SUITE.resolve(os.environ, read_suite_document(SUITE))),)
 
 
 def _items(tests: TestOptions) -> "tuple[Item, ...]":
-    """The tests to run. Ends with exit 3 unless exactly one kind is asked for."""
+    """The tests of the options other than a file of cases."""
     from touchstone.ops.evaluation.items import Item
     from touchstone.ops.evaluation.prompts import check_prompt, read_prompts
     from touchstone.scorers.clinical.curated import curated_cases
 
-    if sum((tests.batch, tests.category is not None, tests.prompt is not None, tests.prompts_file is not None)) != 1:
-        fail("give one of --batch, --category NAME, --prompt TEXT and --prompts-file FILE")
     if tests.prompt is not None:
         return (Item(id="prompt", prompt=check_prompt("--prompt", tests.prompt), place="--prompt"),)
     if tests.prompts_file is not None:
@@ -188,16 +238,14 @@ def _outside() -> "Outside":
     return Outside(conformance_checks(resolve(os.environ, read_suite_document(SUITE))), conformance_of)
 
 
-def _curated_field() -> "Field":
-    """Codes for personas, and the expectations of the curated cases."""
+def _curated_field(cases: "Mapping[str, CuratedCase]") -> "Field":
+    """Codes for personas, and the expectations of these cases."""
     from touchstone.ops.evaluation.items import Field
-    from touchstone.scorers.clinical.curated import check_expectations, curated_cases, enriched
+    from touchstone.scorers.clinical.curated import check_expectations, enriched
     from touchstone.scorers.clinical.words import DIMENSIONS
 
-    cases = {case.id: case for case in curated_cases()}
-
     def expect(item: "Item", trace: "ProductionTrace") -> "Expectations | None":
-        return check_expectations(cases[item.id], trace) if item.place == "curated" else None
+        return check_expectations(cases[item.id], trace) if item.place in {"curated", "regression"} else None
 
     return Field(enriched, expect, DIMENSIONS, "clinical")
 

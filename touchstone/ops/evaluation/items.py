@@ -10,13 +10,18 @@ from touchstone.schemas.trace import ProductionTrace
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One test. `id`: unique in its run, and usable as a file name. `place`: its source, for people. `minimum`: score → the least that passes."""
+    """One test. `id`: unique in its run, and usable as a file name. `place`: its source, for people. `minimum`: score → the least that passes.
+
+    `modes`: failure modes that the outcome must not have, each with the name of the value that tells (1: absent, 0: there). Such a test also fails where it
+    does not meet an expectation.
+    """
 
     id: str
     prompt: str
     place: str
     category: str | None = None
     minimum: Mapping[str, float] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
 
 
 def _as_it_is(persona: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[AddedCode, ...]]:

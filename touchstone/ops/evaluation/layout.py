@@ -104,6 +104,13 @@ class _Console:
                 yield f"  {heading}: {score_text(case.scores[name])}"
         for below in case.below_minimum:
             yield self._paint(f"  Below its minimum: {below.score} {score_text(below.value)}, at least {score_text(below.minimum)} asked", RED)
+        for mode in case.modes:
+            if mode.state == "persists":
+                yield self._paint(f"  The failure persists: {mode.mode} ({mode.by})", RED)
+            elif mode.state == "unchecked":
+                yield f"  Nothing checks: {mode.mode}; name its check or what is expected in the file of cases"
+            elif self._verbose:
+                yield f"  The failure is gone: {mode.mode} ({mode.by})"
         if self._verbose and case.components_missing:
             yield f"  Without: {', '.join(case.components_missing)}"
 

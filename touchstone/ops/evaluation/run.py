@@ -29,6 +29,7 @@ from touchstone.scorers.scoring import Scoring
 class Plan:
     """The request for a run.
 
+    `further`: suites that look for failure modes; their labels do not count.
     `output`: directory of its report, state and traces. `conformance`: external validators to ask. `judge`: true if a judge's scores were requested.
     `notes`: what is left out and why, for the report.
     """
@@ -42,6 +43,7 @@ class Plan:
     judge: bool = True
     concurrency: int = 4
     notes: tuple[str, ...] = ()
+    further: Sequence[Scoring] = ()
 
 
 def open_system(settings: SystemSettings) -> System:
@@ -66,7 +68,7 @@ def open_state(plan: Plan, system: System, scorings: Sequence[Scoring]) -> tuple
         plan.items,
         formats=list(plan.formats),
         system=system.where,
-        suites=[[one.suite.name, one.suite.version, one.digest] for one in scorings],
+        suites=[[one.suite.name, one.suite.version, one.digest] for one in (*scorings, *plan.further)],
         save_traces=plan.save_traces,
         conformance=plan.conformance is not None,
     )
@@ -98,7 +100,7 @@ def _evaluated(
     begun = time.perf_counter()
     # Started here, before the loop: a signal can still end it, and its lock is not bound to a loop.
     with ConformanceChecks(plan.conformance) if plan.conformance is not None else nullcontext() as conforming:
-        runner = Runner(system, scorings, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case)
+        runner = Runner(system, scorings, known, state, plan.formats, plan.concurrency, plan.save_traces, conforming, on_case, plan.further)
         cases, resumed = asyncio.run(_closing(runner, plan.items))
         notes = plan.notes + _left_out(plan, known, cases)
         notes += (f"Conformance of FHIR: not checked ({conforming.unavailable})",) if conforming is not None and conforming.unavailable else ()
@@ -107,7 +109,7 @@ def _evaluated(
         started_at=state.run.started_at,
         generated_at=datetime.now(UTC),
         system=system.where,
-        suites=tuple(SuiteTold(suite=one.suite.name, version=one.suite.version, config_digest=one.digest) for one in scorings),
+        suites=tuple(SuiteTold(suite=one.suite.name, version=one.suite.version, config_digest=one.digest) for one in (*plan.further, *scorings)),
         formats=tuple(plan.formats),
         judge=plan.judge,
         resumed=resumed,
@@ -162,5 +164,5 @@ async def _closing(runner: Runner, items: Sequence[Item]) -> tuple[tuple[Evaluat
             loop.remove_signal_handler(number)
             signal.signal(number, handler)
         await runner.system.close()
-        for scoring in runner.scorings:
+        for scoring in (*runner.scorings, *runner.further):
             await scoring.close()

@@ -15,7 +15,7 @@ from touchstone.ops.evaluation.state import TRACES, RunState
 from touchstone.ops.evaluation.systems import Answer, StepFailed, System
 from touchstone.ops.evaluation.traces import OVERALL, WEIGHTED, trace_of, trace_record, trace_text
 from touchstone.ops.reports.files import write_whole
-from touchstone.schemas.reports.evaluation import AddedCode, BelowMinimum, Conformance, EvaluatedCase, StepTold
+from touchstone.schemas.reports.evaluation import AddedCode, BelowMinimum, Conformance, EvaluatedCase, Expectations, ModeTold, StepTold
 from touchstone.schemas.result import Failure, FileRef, Finding, Label, NotChecked, ScoreResult
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.scoring import Scoring
@@ -42,6 +42,7 @@ class Runner:
     """Everything that a test needs.
 
     `scorings`: the suites that score it; the last one's label counts. `on_case`: called with each finished test, and True if an earlier call had finished it.
+    `further`: suites that look for failure modes in the tests that name some; their labels, scores and findings do not count.
     """
 
     system: System
@@ -53,6 +54,7 @@ class Runner:
     save_traces: bool = False
     conforming: Conforming | None = None
     on_case: Callable[[EvaluatedCase, bool], None] = lambda _case, _earlier: None
+    further: Sequence[Scoring] = ()
 
     async def run(self, items: Sequence[Item]) -> tuple[tuple[EvaluatedCase, ...], int]:
         """Run every test; the cases in the order of the items, and how many an earlier call had finished.
@@ -132,6 +134,7 @@ class Runner:
             return self._not_scored(item, record, (Failure(component="trace", kind="system", code="not_a_trace"),))
         with steps.timed(SCORE):
             results = [await scoring.result(trace, str(record["id"]), FileRef(file=item.place)) for scoring in self.scorings]
+            asked = [await scoring.result(trace, str(record["id"]), FileRef(file=item.place)) for scoring in self.further] if item.modes else []
             expectations = await asyncio.to_thread(self.field.expect, item, trace)
         # A judge that failed does not remove the label of the other suites.
         verdict = next((result for result in reversed(results) if result.label != "unscored"), results[-1])
@@ -140,7 +143,8 @@ class Runner:
         # Findings that bound the label have failed nothing yet: the minimum is about the scores.
         weighted = [result.details[WEIGHTED] for result in results if WEIGHTED in result.details]
         below = _below(item.minimum, {**scores, OVERALL: weighted[-1]} if weighted else scores)
-        status: Label = "Fail" if below and verdict.label != "unscored" else verdict.label
+        modes = modes_told(item, asked, expectations)
+        status = _status(verdict.label, modes, failed=bool(below))
         return EvaluatedCase(
             case_id=item.id,
             category=item.category,
@@ -148,10 +152,11 @@ class Runner:
             trace_id=trace.trace_id,
             status=status,
             label=verdict.label,
-            result_ids={result.suite: result.result_id for result in results},
+            result_ids={result.suite: result.result_id for result in (*results, *asked)},
             scores=scores,
             components_missing=verdict.components_missing,
             below_minimum=below,
+            modes=modes,
             findings=findings[:FINDINGS_MAX],
             failures=tuple(dict.fromkeys(failure for result in results for failure in result.failures)),
             not_checked=_not_checked(item, results, scores),
@@ -213,6 +218,34 @@ class _Steps:
     def failures(self) -> tuple[Failure, ...]:
         """The failures of steps in which the system returned nothing usable."""
         return tuple(Failure(component=step.step, kind="system", code=step.failed) for step in self.told if step.failed is not None)
+
+
+def modes_told(item: Item, asked: Sequence[ScoreResult], expectations: Expectations | None) -> tuple[ModeTold, ...]:
+    """Whether each failure mode of a test persists: by the value of its check, or else by the test's expectations."""
+    values = {name: (value, result.suite) for result in asked for name, value in result.values.items()}
+    missed = expectations is not None and bool(expectations.findings)
+    is_expected = expectations is not None and expectations.asked > 0
+    told = []
+    for mode, check in item.modes.items():
+        value, suite = values.get(check, (None, ""))
+        if missed:
+            told.append(ModeTold(mode=mode, state="persists", by="expectations"))
+        elif value is not None:
+            told.append(ModeTold(mode=mode, state="absent" if value >= 1 else "persists", by=f"{suite}/{check}"))
+        elif is_expected:
+            told.append(ModeTold(mode=mode, state="absent", by="expectations"))
+        else:
+            told.append(ModeTold(mode=mode, state="unchecked"))
+    return tuple(told)
+
+
+def _status(label: Label, modes: Sequence[ModeTold], *, failed: bool) -> Label:
+    """What a test counts as. A failure mode that nothing checks leaves a Warn: nobody knows whether it is gone."""
+    if label == "unscored":
+        return label
+    if failed or any(one.state == "persists" for one in modes):
+        return "Fail"
+    return "Warn" if label == "Pass" and any(one.state == "unchecked" for one in modes) else label
 
 
 def _below(minimum: Mapping[str, float], values: Mapping[str, float]) -> tuple[BelowMinimum, ...]:

@@ -39,7 +39,7 @@ class RunFile(Outbound):
 
 def identity_of(items: Sequence[Item], **asked: Any) -> str:
     """The digest of a run: its tests with prompts and minimum scores, and everything else (`asked`) that decides the outcome."""
-    told: Mapping[str, Any] = {"items": [[one.id, one.prompt, dict(one.minimum)] for one in items], **asked}
+    told: Mapping[str, Any] = {"items": [[one.id, one.prompt, dict(one.minimum), *([dict(one.modes)] if one.modes else [])] for one in items], **asked}
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 

@@ -41,10 +41,10 @@ def check_directory(directory: Path, option: str) -> None:
         raise ConfigError(f"{directory}: cannot be written ({error.strerror}); set {option} to a directory that can") from None
 
 
-def write_whole(path: Path, report: str | IO[bytes]) -> None:
+def write_whole(path: Path, report: str | IO[bytes], *, private: bool = False) -> None:
     """Write a report so that a reader sees the old file or the whole new one. Raises `ConfigError` if it cannot be written.
 
-    `report`: its text, or a stream of its bytes, which is never held as a whole.
+    `report`: its text, or a stream of its bytes, which is never held as a whole. `private`: only its owner may read it.
     """
     source = io.BytesIO(report.encode("utf-8")) if isinstance(report, str) else report
     try:
@@ -56,6 +56,8 @@ def write_whole(path: Path, report: str | IO[bytes]) -> None:
         path = path.resolve()
         beside = path.with_name(f".{path.name[:_NAME_CHARS_MAX]}-{secrets.token_hex(6)}")
         try:
+            if private:
+                beside.touch(mode=0o600, exist_ok=False)
             _copy(source, beside)
             beside.replace(path)
         except BaseException:  # also a signal that ends the command

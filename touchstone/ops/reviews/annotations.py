@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from touchstone.ops.reports.files import write_whole
 from touchstone.ops.store.annotation_log import record_of
+from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.faults import explain
@@ -82,8 +83,6 @@ class StoreAnnotations:
 
     def read(self) -> list[AnnotationRecord]:
         """See `Annotations`."""
-        from touchstone.ops.store.cases import CaseIndex
-
         records = []
         for one in CaseIndex(self._store.engine).all_annotations(ANNOTATIONS_MAX):
             self._events[one.trace_id or one.event_id] = one.event_id
@@ -93,10 +92,17 @@ class StoreAnnotations:
                 raise ConfigError(f"{one.trace_id or one.event_id}: {explain(error, AnnotationRecord)}") from None
         return records
 
+    @property
+    def index(self) -> CaseIndex:
+        """Where they are written."""
+        return CaseIndex(self._store.engine)
+
+    def event_of(self, trace_id: str) -> str:
+        """The event of a trace that `read` has returned."""
+        return self._events[trace_id]
+
     def append(self, records: Sequence[AnnotationRecord]) -> None:
         """See `Annotations`. The records are of cases that `read` has returned."""
-        from touchstone.ops.store.cases import CaseIndex
-
         index = CaseIndex(self._store.engine)
         entries = []
         for one in records:

@@ -1,6 +1,7 @@
 """The report of an evaluation run: one entry per test, and what they come to."""
 
 from datetime import datetime
+from typing import Literal
 
 from pydantic import Field, FiniteFloat
 
@@ -65,6 +66,14 @@ class BelowMinimum(Outbound):
     minimum: FiniteFloat
 
 
+class ModeTold(Outbound):
+    """A failure mode that a test's outcome must not have. `state`: `absent`, `persists`, or `unchecked` for want of a check. `by`: what told."""
+
+    mode: str
+    state: Literal["absent", "persists", "unchecked"]
+    by: str = ""
+
+
 class SuiteTold(Outbound):
     """A suite that scored, its version, and the digest of its configuration."""
 
@@ -76,7 +85,8 @@ class SuiteTold(Outbound):
 class EvaluatedCase(Outbound):
     """One test.
 
-    `status`: what it counts as: `label`, the suites' own, unless a score is below the test's minimum (Fail) or the system gave nothing (`unscored`).
+    `status`: what it counts as: `label`, the suites' own, unless a score is below the test's minimum (Fail), a failure mode of `modes` persists (Fail) or is
+    unchecked (Warn at best), or the system gave nothing (`unscored`).
     `result_ids`: suite → id of its result, which is the same when the trace is scored from a file or a topic. `place`: where the prompt comes from.
     `enriched`: codes found for the persona's terms. `trace_file`: inside the output directory, where the trace was saved.
     """
@@ -91,6 +101,7 @@ class EvaluatedCase(Outbound):
     scores: dict[str, FiniteFloat] = Field(default_factory=dict)
     components_missing: tuple[str, ...] = ()
     below_minimum: tuple[BelowMinimum, ...] = ()
+    modes: tuple[ModeTold, ...] = ()
     findings: tuple[Finding, ...] = ()
     failures: tuple[Failure, ...] = ()
     not_checked: tuple[NotChecked, ...] = ()
