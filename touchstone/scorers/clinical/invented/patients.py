@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -13,7 +14,8 @@ from touchstone.scorers.clinical.invented.table import Lab, Profile, Stay, table
 #: The day of the first trace; fixed, so that a seed always gives the same patients.
 FIRST_DAY: Final = date(2026, 9, 1)
 ADULT_YEARS: Final = 18
-#: Age from which somebody is written as retired.
+#: Age from which somebody works, and from which somebody is written as retired.
+WORKING_YEARS: Final = 22
 RETIRED_YEARS: Final = 67
 YEAR_DAYS: Final = 365.2425
 #: Shares of patients with a stay that is over, with a drug that was replaced by another, and with a past condition.
@@ -74,7 +76,7 @@ class Patient:
         stay = (
             f" {she} was {self.stay.said.removeprefix('with ').format(month='the past year')}." if self.stay and not self.stay.said.startswith("with") else ""
         )
-        return f"{self.given} {self.family} is a {self.age}-year-old {self.occupation} with {has}.{stay} Family history: {self.history}."
+        return f"{self.given} {self.family} is {_one(f'{self.age}-year-old')} {self.occupation} with {has}.{stay} Family history: {self.history}."
 
 
 def invent(number: int, draw: Random, main: Profile) -> Patient:
@@ -86,7 +88,7 @@ def invent(number: int, draw: Random, main: Profile) -> Patient:
     # At least a day after the birthday, so that no age depends on the hour.
     birth = day - timedelta(days=round(age * YEAR_DAYS) + draw.randint(2, 360))
     job = draw.choice(words["work"])
-    occupation = f"retired {job}" if age >= RETIRED_YEARS else job if age >= ADULT_YEARS else draw.choice(words["school"]) if age >= 6 else "preschooler"
+    occupation = f"retired {job}" if age >= RETIRED_YEARS else job if age >= WORKING_YEARS else _at_school(age)
     patient = Patient(
         day=day,
         sex=sex,
@@ -103,6 +105,10 @@ def invent(number: int, draw: Random, main: Profile) -> Patient:
         _add_stay(patient, draw.choice(fitting), draw)
     patient.prompt = _prompt(patient, draw)
     return patient
+
+
+def _at_school(age: int) -> str:
+    return "student" if age >= ADULT_YEARS else "schoolchild" if age >= 6 else "preschooler"
 
 
 def _profiles(main: Profile, age: int, sex: str, draw: Random) -> list[Profile]:
@@ -195,13 +201,18 @@ def _prompt(patient: Patient, draw: Random) -> str:
         stay = f", {said}"
     elif draw.random() < 0.08:
         stay = ", never hospitalized"
-    person = f"{patient.age}-year-old {who[patient.sex]}"
+    person, work = f"{patient.age}-year-old {who[patient.sex]}", _one(patient.occupation)
     forms = (
-        f"Create a {person}, a {patient.occupation}, with {has}{stay}. Family: {patient.history}.",
-        f"A {patient.occupation}, {patient.age} years old, {patient.sex}, with {has}{stay}; {patient.history}.",
+        f"Create {_one(person)}, {work}, with {has}{stay}. Family: {patient.history}.",
+        f"{work.capitalize()}, {patient.age} years old, {patient.sex}, with {has}{stay}; {patient.history}.",
         f"Generate a patient: {person} with {has}{stay}. Occupation: {patient.occupation}. Family history: {patient.history}.",
     )
     return draw.choice(forms)
+
+
+def _one(noun: str) -> str:
+    """The noun with its article, as it is spoken: an 18-year-old, an electrician."""
+    return f"{'an' if re.match(r'[aeio]|8|11|18', noun) else 'a'} {noun}"
 
 
 def _listed(words: Sequence[str]) -> str:
