@@ -139,6 +139,17 @@ def test_a_mode_in_the_shadow_is_counted_by_its_value(store: ResultStore, folder
     assert (one.prevalence.seen.count, one.prevalence.seen.total, one.prevalence.others) == (3, 12, 1)
 
 
+def test_a_judge_that_was_not_asked_about_the_newest_trace_is_known_by_the_newest_that_it_answered(store: ResultStore, folder: Path) -> None:
+    watched = Watched(store, folder)
+    calibrated(folder, "modes/missing", judge="j1", prompt="p1", model="m1")
+    told = {"missing": {"judge": "j1", "prompt": "p1", "model": "m1"}}
+    not_asked = result(event="e9", offset=9, suite="modes", seconds=9)
+    watched.add(of_mode(0, 0.0, told), not_asked)
+    rate = watched.judge().prevalence
+    assert rate is not None
+    assert (rate.seen.total, rate.stale) == (1, ())
+
+
 def test_a_judge_with_a_prompt_stays_in_the_shadow_until_its_promotion_even_without_results(store: ResultStore, folder: Path) -> None:
     watched = Watched(store, folder)
     calibrated(folder, "modes/missing", judge="j1", prompt="p1", model="m1")

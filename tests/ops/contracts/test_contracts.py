@@ -127,7 +127,7 @@ def test_a_suite_that_writes_its_own_json_and_says_nothing_of_it_promises_nothin
 def test_a_suites_own_kind_and_report_are_in_the_asyncapi_document() -> None:
     document = asyncapi(suites=[SUITE])
     assert list(document["channels"]["generations"]["messages"]) == ["event.toy"]
-    assert list(document["channels"]["reports"]["messages"]) == ["report-event.toy"]
+    assert list(document["channels"]["reports"]["messages"]) == ["report-event.toy", "prevalence"]
     assert document["components"]["messages"]["report-event.toy"]["headers"]["properties"]["ce_type"]["const"] == "toy:v1:result"
     assert document["operations"]["score.toy"]["bindings"]["kafka"]["groupId"]["const"] == "touchstone.toy"
     assert of_specification(document) == []

@@ -38,8 +38,8 @@ def test_a_span_has_its_first_moment_and_not_its_last(store: ResultStore) -> Non
     add(store, verdict(0), verdict(1, seconds=1), verdict(2, seconds=2))
     source = JudgeStore(store.engine)
     assert source.verdicts("safe_v0", (), START, START + 2_000_000)[WAY].of(None) == (0, 2)
-    assert source.newest("safe_v0", WAY, START, START + 2_000_000)["event_id"] == "e1"
-    assert source.newest("safe_v0", ("0.1", "d9"), START, START + 2_000_000) == {}
+    assert source.newest("safe_v0", WAY, None, START, START + 2_000_000)["event_id"] == "e1"
+    assert source.newest("safe_v0", ("0.1", "d9"), None, START, START + 2_000_000) == {}
 
 
 def test_a_window_counts_what_was_written_since_it_counted_last(store: ResultStore) -> None:

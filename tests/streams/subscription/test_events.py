@@ -3,9 +3,11 @@ import json
 import pytest
 
 from tests.streams.subscription.made import P0, R0, event, read, record, report_bytes, result_bytes
+from touchstone.schemas.prevalence import PREVALENCE_TYPE
 from touchstone.scorers.reporting.view import Group
 from touchstone.scorers.suite import unknown_suite
 from touchstone.streams.subscription.events import PLACES_MAX, Event, Filter, Outcomes
+from touchstone.streams.subscription.window import Seen, Window
 
 
 def test_a_result_is_passed_on_as_the_same_bytes() -> None:
@@ -20,6 +22,15 @@ def test_a_report_has_its_own_type_and_the_suite_that_the_projector_names() -> N
     found = read(record(P0, 0, report_bytes("b1"), "two:v1:result", ce_source="/touchstone/projector/two"))
     assert isinstance(found, Event)
     assert (found.type, found.suite, found.label, found.batch, found.key) == ("two:v1:result", "two", None, "b1", "p-b1")
+
+
+def test_a_prevalence_is_an_event_of_its_suite_and_no_batch() -> None:
+    found = read(record(P0, 0, json.dumps({"subject": "two/missing", "seen": {"count": 1, "total": 2}}).encode(), PREVALENCE_TYPE))
+    assert isinstance(found, Event)
+    assert (found.type, found.suite, found.key, found.is_result, found.is_report) == (PREVALENCE_TYPE, "two", "two/missing", False, False)
+    window = Window({P0: 0}, 10, 1_000_000)
+    window.add(Seen("p0:1", found))
+    assert (len(window), len(window.batches)) == (1, 0)
 
 
 def test_a_ledger_record_is_counted_and_not_sent() -> None:

@@ -2,7 +2,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -12,6 +12,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.samples import Sample
 
+from touchstone.schemas.prevalence import JudgeStatus
 from touchstone.scorers.base import Reading
 from touchstone.scorers.histogram import Histogram
 from touchstone.streams.telemetry import metric_list
@@ -80,10 +81,56 @@ def test_a_scrape_holds_every_metric_of_the_list_with_its_labels_and_no_other(
         counts.lag({("generations", 0): (1, 2.0, 1.0)})
         counts.config_digest = "0" * 16
 
-    known = {"worker": worker_knows, "projector": lambda: counts.lag({0: 1}), "archiver": lambda: counts.lag({0: 1}), "serve": lambda: counts.broker(up=True)}
+    def projector_knows() -> None:
+        counts.lag({0: 1})
+        counts.judges([judged()])
+
+    known = {"worker": worker_knows, "projector": projector_knows, "archiver": lambda: counts.lag({0: 1}), "serve": lambda: counts.broker(up=True)}
     known.get(process, lambda: None)()
     listed = {(metric.name, frozenset(metric.labels)) for metric in METRICS if process in metric.processes}
     assert set(exposed(registry)) == listed
+
+
+def judged(**told: Any) -> JudgeStatus:
+    calibration = {
+        "subject": "safe_v0",
+        "at": "2026-01-01T00:00:00Z",
+        "basis": {"judge": "d", "labels": "l"},
+        "seed": 1,
+        "train": 0,
+        "dev": NO_COUNTS,
+        "test": None,
+        "test_reads": 0,
+        "floor": 0.8,
+        "least": 30,
+    }
+    window = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}
+    rate = {"subject": "safe_v0", "window": window, "seen": {"count": 3, "total": 12}, "calibration_at": "2026-01-01T00:00:00Z"}
+    corrected = {"corrected": 0.2, "low": 0.1, "high": 0.3}
+    plain = {"subject": "safe_v0", "state": "stale", "decides": False, "stale": ["its prompt"], "below_floor": ["fail_recall is low"]}
+    return JudgeStatus.model_validate({**plain, "calibration": calibration, "prevalence": rate | corrected, **told})
+
+
+NO_COUNTS = {"failed": 0, "failed_found": 0, "passed": 0, "passed_found": 0}
+
+
+def test_a_projector_tells_of_each_judge_its_rate_and_what_is_wrong_with_it(projector: ProjectorCounts, registry: CollectorRegistry) -> None:
+    projector.judges([judged()])
+    bounds = {bound: value(registry, "touchstone_corrected_failure_ratio", subject="safe_v0", bound=bound) for bound in ("low", "estimate", "high")}
+    assert bounds == {"low": 0.1, "estimate": 0.2, "high": 0.3}
+    assert value(registry, "touchstone_seen_failure_ratio", subject="safe_v0") == 0.25
+    assert [value(registry, f"touchstone_{name}", subject="safe_v0") for name in ("calibration_stale", "judge_shadow", "judge_below_floor")] == [1, 1, 1]
+    projector.judges([judged(state="promoted", decides=True, stale=[], below_floor=[])])
+    assert [value(registry, f"touchstone_{name}", subject="safe_v0") for name in ("calibration_stale", "judge_shadow", "judge_below_floor")] == [0, 0, 0]
+
+
+def test_a_rate_that_cannot_be_corrected_is_absent_and_not_zero(projector: ProjectorCounts, registry: CollectorRegistry) -> None:
+    rate = judged().prevalence
+    assert rate is not None
+    projector.judges([judged(prevalence=rate.model_copy(update={"corrected": None, "low": None, "high": None, "refused": "chance"}).model_dump(by_alias=True))])
+    assert value(registry, "touchstone_corrected_failure_ratio", subject="safe_v0", bound="estimate") is None
+    projector.judges([judged(calibration=None, prevalence=None, state="uncalibrated")])
+    assert value(registry, "touchstone_calibration_stale", subject="safe_v0") is None
 
 
 def test_every_happening_and_every_state_of_a_worker_is_on_the_list() -> None:

@@ -3,6 +3,7 @@
 Its schemas are those of `documents`: written into it, in AsyncAPI's default dialect (JSON Schema draft 7), or as references to the files beside it.
 """
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -13,19 +14,31 @@ from pydantic.json_schema import models_json_schema
 
 from touchstone.ops.contracts import headers as head
 from touchstone.ops.contracts.documents import Mode, kinds, known_suites, opened, report_event
-from touchstone.ops.contracts.examples import BATCH, CONCERN, DIGEST, dead_letter_example, example_suite, ledger_example, result_example, values_of
+from touchstone.ops.contracts.examples import (
+    BATCH,
+    CONCERN,
+    DIGEST,
+    dead_letter_example,
+    example_suite,
+    ledger_example,
+    prevalence_example,
+    result_example,
+    values_of,
+)
 from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.prevalence import PREVALENCE_TYPE, LivePrevalence
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import Settings, TopicSettings
 from touchstone.scorers.suite import Suite
 from touchstone.scorers.suite_settings import suite_settings
 from touchstone.streams.account.batch_reports import BatchState, Summary, encode_report, payload
+from touchstone.streams.account.prevalence_event import encode_prevalence
 from touchstone.streams.account.projection import BatchKey
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, encode_ledger
 
 VERSION: Final = "3.0.0"
 #: Version of the contracts: the first number rises if a reader must change, the second if something is added.
-CONTRACT_VERSION: Final = "1.1.0"
+CONTRACT_VERSION: Final = "1.2.0"
 BINDING: Final = "0.5.0"
 JSON: Final = "application/json"
 _REPORTED_AT: Final = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)
@@ -50,6 +63,7 @@ def asyncapi(
         "result": _result(payloads["result"], result_example(shown)),
         "ledger": _ledger(payloads["ledger"], ledger_example(shown)),
         **{f"report-event.{suite.name}": _report(suite, payloads[f"report-event.{suite.name}"]) for suite in known},
+        "prevalence": _prevalence(payloads["prevalence"], prevalence_example(shown)),
         "dead-letter": _dead_letter(dead_letter_example(shown)),
         "resolution": _resolution(),
     }
@@ -73,7 +87,7 @@ def asyncapi(
 def _components(suites: Sequence[Suite]) -> tuple[Part, Part]:
     """Message → reference to its schema, and the schemas, for a document that contains them."""
     models: dict[str, tuple[type[BaseModel], Mode]] = {f"event.{kind}": (model, "validation") for kind, model in kinds(suites).items()}
-    models |= {"result": (ScoreResult, "serialization"), "ledger": (LedgerRecord, "serialization")}
+    models |= {"result": (ScoreResult, "serialization"), "ledger": (LedgerRecord, "serialization"), "prevalence": (LivePrevalence, "serialization")}
     models |= {f"report-event.{suite.name}": (report_event(suite), "serialization") for suite in suites}
     references, defined = models_json_schema(list(models.values()), ref_template="#/components/schemas/{model}")
     return {name: references[model] for name, model in models.items()}, dict(sorted(_draft_7(opened(defined["$defs"])).items()))
@@ -81,7 +95,7 @@ def _components(suites: Sequence[Suite]) -> tuple[Part, Part]:
 
 def _files(suites: Sequence[Suite]) -> tuple[Part, Part]:
     """Message → reference to its schema's file. A suite without an event content of its own has the general one."""
-    files = {name: name for name in (*(f"event.{kind}" for kind in kinds(suites)), "result", "ledger")}
+    files = {name: name for name in (*(f"event.{kind}" for kind in kinds(suites)), "result", "ledger", "prevalence")}
     files |= {f"report-event.{suite.name}": f"report-event.{suite.name}" if suite.event_model else "report-event" for suite in suites}
     return {name: {"$ref": f"./{file}.json"} for name, file in files.items()}, {}
 
@@ -124,7 +138,7 @@ _CHANNEL_WORDS: Final = {
     "judge": ("Judge", "Events that wait for a judge. Written by workers."),
     "conformance": ("Conformance", "Documents that wait for validators outside. Written by workers."),
     "results": ("Results", "Results and ledger records: together they hold an outcome for every event. Written by workers."),
-    "reports": ("Reports", "Reports of batches, as they grow. Written by the projector."),
+    "reports": ("Reports", "Reports of batches, as they grow, and corrected failure rates. Written by the projector."),
     "dead": ("Dead letters", "Events that could not be read, byte for byte, and what was decided about them. Written by workers and by `touchstone dlq`."),
 }
 
@@ -135,7 +149,11 @@ def _channels(settings: Settings, suites: Sequence[Suite]) -> Part:
     for suite in suites:
         for role in suite.topics:
             messages.setdefault(role, []).extend(f"event.{kind}" for kind in suite.cases if f"event.{kind}" not in messages.get(role, ()))
-    messages |= {"results": ["result", "ledger"], "reports": [f"report-event.{suite.name}" for suite in suites], "dead": ["dead-letter", "resolution"]}
+    messages |= {
+        "results": ["result", "ledger"],
+        "reports": [*(f"report-event.{suite.name}" for suite in suites), "prevalence"],
+        "dead": ["dead-letter", "resolution"],
+    }
     return {role: _channel(settings, role, messages[role]) for role in _CHANNEL_WORDS if role in messages}
 
 
@@ -174,6 +192,7 @@ def _operations(settings: Settings, suites: Sequence[Suite], env: Mapping[str, s
     found["send.resolutions"] = _operation("send", "dead", ["resolution"], "`touchstone dlq` sends what was decided about a dead letter")
     found["read.results"] = _operation("receive", "results", ["result", "ledger"], "Projector and live service read every partition, without a consumer group")
     found["send.reports"] = _operation("send", "reports", [f"report-event.{suite.name}" for suite in suites], "The projector reports a batch when it changes")
+    found["send.prevalence"] = _operation("send", "reports", ["prevalence"], "The projector sends the live failure rate of a calibrated judge when it changes")
     return found
 
 
@@ -228,6 +247,15 @@ def _ledger(reference: Any, example: Part) -> Part:
     examples = [{"name": "ledger", "headers": given, "payload": example}]
     what = "Outcomes that have no result event, as ranges of offsets of one partition."
     return _message("ledger", "Ledger record", what, head.event_headers(LEDGER_TYPE), reference, key, **_examples(examples))
+
+
+def _prevalence(reference: Any, example: LivePrevalence) -> Part:
+    key = {"type": "string", "description": "The subject: a suite, or SUITE/MODE."}
+    _, value, sent = encode_prevalence(example, _REPORTED_AT)
+    examples = [{"name": "prevalence", "headers": _example_headers(sent), "payload": json.loads(value)}]
+    what = "The live failure rate of a suite or a mode, corrected for its judge's errors; sent when it changes."
+    schema = head.event_headers(PREVALENCE_TYPE, subject="the suite or the mode")
+    return _message(PREVALENCE_TYPE, "Corrected failure rate", what, schema, reference, key, **_examples(examples))
 
 
 def _report(suite: Suite, reference: Any) -> Part:

@@ -11,9 +11,10 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, TypeAdapter, create_model
 
-from touchstone.ops.contracts.examples import example_suite, ledger_example, result_example
+from touchstone.ops.contracts.examples import example_suite, ledger_example, prevalence_example, result_example
 from touchstone.ops.contracts.headers import DEAD_LETTER_HEADERS, RESOLUTION, event_headers
 from touchstone.schemas.ledger import LedgerRecord
+from touchstone.schemas.prevalence import LivePrevalence
 from touchstone.schemas.reports.evaluation import EvaluationReport
 from touchstone.schemas.reports.selftest import SelftestReport
 from touchstone.schemas.reports.suite import ReportEvent, SuiteEvent, SuiteReportDocument
@@ -61,7 +62,13 @@ def contracts(suites: Iterable[Suite] | None = None) -> list[Contract]:
             for suite in known
             if suite.event_model is not None
         ),
-        Contract("event-headers", "the headers of result events, ledger records and report events", _headed("event-headers", event_headers())),
+        documents.make(
+            "prevalence",
+            "the live failure rate of a suite or a mode, corrected for its judge's errors",
+            LivePrevalence,
+            example=prevalence_example(shown).model_dump(mode="json", by_alias=True),
+        ),
+        Contract("event-headers", "the headers of all events that Touchstone sends", _headed("event-headers", event_headers())),
         Contract("dead-letter-headers", "the headers of a dead letter", _headed("dead-letter-headers", DEAD_LETTER_HEADERS)),
         Contract("resolution", "what was decided about a dead letter", _headed("resolution", RESOLUTION)),
         report,

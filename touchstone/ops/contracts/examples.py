@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from touchstone.schemas.prevalence import LivePrevalence, Seen, Window
 from touchstone.schemas.result import Finding, ScoreResult, SourceRef
 from touchstone.schemas.settings.house import TopicSettings
 from touchstone.scorers.identity import ResultIds
@@ -74,6 +75,21 @@ def ledger_example(suite: Suite) -> dict[str, Any]:
             {"outcome": "skipped", "reason": "other_kind", "ranges": [[477, 490]]},
         ],
     }
+
+
+def prevalence_example(suite: Suite) -> LivePrevalence:
+    """A live failure rate, corrected."""
+    return LivePrevalence(
+        subject=suite.name.replace("-", "_"),
+        window=Window(since=datetime(2026, 1, 14, 10, 45, tzinfo=UTC), until=datetime(2026, 1, 15, 10, 45, tzinfo=UTC)),
+        seen=Seen(count=240, total=2_000),
+        others=35,
+        corrected=0.057,
+        low=0.0,
+        high=0.118,
+        calibration_at=datetime(2026, 1, 12, 16, 0, tzinfo=UTC),
+        stale=("the labels changed since the calibration",),
+    )
 
 
 def dead_letter_example(suite: Suite) -> dict[str, str]:

@@ -17,7 +17,7 @@ def _described(schema: Mapping[str, Any], description: str) -> dict[str, Any]:
 
 def event_headers(type: str | None = None, *, subject: str = "what it is about: the event of a result, the batch of a report") -> dict[str, Any]:
     """CloudEvents 1.0 in binary mode, as on every event that Touchstone sends. `type`: the only type; None allows any."""
-    any_type = _described(_TEXT, "touchstone.result, touchstone.ledger, or the type of a suite's report events")
+    any_type = _described(_TEXT, "touchstone.result, touchstone.ledger, touchstone:prevalence:v1, or the type of a suite's report events")
     return {
         "title": "CloudEvents headers",
         "description": "CloudEvents 1.0 in binary mode. Values are UTF-8.",

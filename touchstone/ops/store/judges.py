@@ -8,6 +8,7 @@ import orjson
 from pydantic import ValidationError
 from sqlalchemy import Engine, func, select
 
+from touchstone.ops.store.case_query import Scanned
 from touchstone.ops.store.engine import reading, writing
 from touchstone.ops.store.rows import from_micros
 from touchstone.ops.store.schema import annotations, judges, results
@@ -17,8 +18,10 @@ from touchstone.streams.account.judge_port import Verdicts, Way
 
 #: States that are kept and read: there are a few judges, each with a folder.
 STATES_MAX: Final = 1_000
+#: Results among which the newest with a value is looked for: where a judge is asked about few traces, most have none.
+LOOKED_AT_MAX: Final = 2_000
 _ROWS_PER_FETCH: Final = 5_000
-_WAY: Final = (results.c.suite_version, results.c.config_digest)
+_WAY: Final = (Scanned(results.c.suite_version), results.c.config_digest)
 
 
 class JudgeStore:
@@ -33,7 +36,7 @@ class JudgeStore:
 
     def verdicts(self, suite: str, values: Sequence[str], since: int, until: int) -> dict[Way, Verdicts]:
         """Verdicts of the suite's results that were scored in a span, by what they were scored with. Counting `values` costs reading every row."""
-        within = (results.c.suite == suite, results.c.scored_at >= since, results.c.scored_at < until)
+        within = (Scanned(results.c.suite) == suite, results.c.scored_at >= since, results.c.scored_at < until)
         found: dict[Way, Verdicts] = {}
         with reading(self.engine) as connection:
             query = select(*_WAY, results.c.label, func.count()).where(*within).group_by(*_WAY, results.c.label)
@@ -44,18 +47,16 @@ class JudgeStore:
                 _count((((version, digest), scores) for version, digest, scores in rows), values, found)
         return found
 
-    def newest(self, suite: str, way: Way, since: int, until: int) -> Mapping[str, Any]:
-        """The newest result event in a span that was scored so; empty if there is none, or a damaged one."""
+    def newest(self, suite: str, way: Way, value: str | None, since: int, until: int) -> Mapping[str, Any]:
+        """The newest result event in a span that was scored so, and has the value; empty if there is none among the last `LOOKED_AT_MAX`, or a damaged one."""
         version, digest = way
-        query = select(results.c.document).where(results.c.suite == suite, results.c.suite_version == version, results.c.config_digest == digest)
-        query = query.where(results.c.scored_at >= since, results.c.scored_at < until).order_by(results.c.scored_at.desc()).limit(1)
+        query = select(results.c.result_id, results.c.scores).order_by(results.c.scored_at.desc()).limit(LOOKED_AT_MAX if value is not None else 1)
+        query = query.where(Scanned(results.c.suite) == suite, Scanned(results.c.suite_version) == version, results.c.config_digest == digest)
         with reading(self.engine) as connection:
-            document = connection.execute(query).scalar()
-        try:
-            found = orjson.loads(document or "{}")
-        except ValueError:
-            return {}
-        return found if isinstance(found, dict) else {}
+            rows = connection.execute(query.where(results.c.scored_at >= since, results.c.scored_at < until)).all()
+            found = next((row.result_id for row in rows if value is None or _loaded(row.scores).get(value) is not None), None)
+            document = connection.execute(select(results.c.document).where(results.c.result_id == found)).scalar() if found is not None else None
+        return _loaded(document or "{}")
 
     def annotations_state(self) -> tuple[int, int]:
         """What changes whenever an annotation is added or removed: how many there are, and when the latest was written."""
@@ -93,12 +94,18 @@ class JudgeStore:
 def _count(rows: Iterable[tuple[Way, str]], values: Sequence[str], found: Mapping[Way, Verdicts]) -> None:
     """Add the verdicts by value."""
     for way, scores in rows:
-        try:
-            held = orjson.loads(scores)
-        except ValueError:
-            continue  # a damaged row says nothing
+        held = _loaded(scores)
         counts = found[way].values
         for name in values:
             if (value := held.get(name)) is not None:
                 failed, total = counts.get(name, (0, 0))
                 counts[name] = (failed + (value == 0), total + 1)
+
+
+def _loaded(text: str) -> dict[str, Any]:
+    """A JSON object; a damaged one says nothing."""
+    try:
+        found = orjson.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

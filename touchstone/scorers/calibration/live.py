@@ -26,7 +26,7 @@ def answered_by(subject: str, way: tuple[str, str], details: Mapping[str, Any]) 
     told = judges.get(value) if value is not None and isinstance(judges, Mapping) else None
     if not isinstance(told, Mapping) or not isinstance(told.get("judge"), str):
         return {"judge": way[1]}
-    return {name: told.get(name) if isinstance(told.get(name), str) else None for name in DECIDING}
+    return {name: said for name in DECIDING if isinstance(said := told.get(name), str)}
 
 
 def live_prevalence(calibration: Calibration, seen: Rate, window: Window, *, others: int = 0, stale: tuple[str, ...] = ()) -> LivePrevalence:

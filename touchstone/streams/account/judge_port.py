@@ -44,8 +44,8 @@ class JudgeSource(Protocol):
         """Verdicts of a suite's results in a span, by what they were scored with; those of values only for these."""
         ...
 
-    def newest(self, suite: str, way: Way, since: int, until: int) -> Mapping[str, Any]:
-        """The newest result event in a span that was scored so; empty if there is none."""
+    def newest(self, suite: str, way: Way, value: str | None, since: int, until: int) -> Mapping[str, Any]:
+        """The newest result event in a span that was scored so, and has the value; empty if there is none."""
         ...
 
     def annotations_state(self) -> tuple[int, int]:

@@ -191,7 +191,7 @@ class JudgeWatch:
         found = []
         for way, verdicts in totals.items():
             if verdicts.of(value)[1]:
-                document = self._window.newest(suite, way)
+                document = self._window.newest(suite, way, value)
                 details = document.get("details")
                 told = answered_by(subject, way, details if isinstance(details, dict) else {})
                 found.append((str(document.get("scored_at", "")), way, told))

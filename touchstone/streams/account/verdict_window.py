@@ -75,9 +75,9 @@ class VerdictWindow:
                     found.setdefault(way, Verdicts()).add(verdicts)
         return found
 
-    def newest(self, suite: str, way: Way) -> Mapping[str, Any]:
-        """The newest result event of the window that was scored so."""
-        numbers = [number for (name, number), counts in self._counted.items() if name == suite and way in counts]
+    def newest(self, suite: str, way: Way, value: str | None) -> Mapping[str, Any]:
+        """The newest result event of the window that was scored so and has the value."""
+        numbers = [number for (name, number), counts in self._counted.items() if name == suite and way in counts and counts[way].of(value)[1]]
         if not numbers:
             return {}
-        return self._source.newest(suite, way, max(numbers) * self._span, (max(numbers) + 1) * self._span)
+        return self._source.newest(suite, way, value, max(numbers) * self._span, (max(numbers) + 1) * self._span)

@@ -8,8 +8,10 @@ from typing import Any, cast, get_args
 
 import orjson
 
+from touchstone.schemas.prevalence import PREVALENCE_TYPE
 from touchstone.schemas.result import Label, ScoreResult
 from touchstone.schemas.settings.house import TopicSettings
+from touchstone.scorers.calibration.live import suite_and_value
 from touchstone.scorers.suite import Suite, default_group
 from touchstone.streams.subscription.positions import Place
 from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Record
@@ -25,7 +27,8 @@ PLACES_MAX = 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
-    """One result or report event. `value`: its bytes on the topic. `type`: its CloudEvents type. `key`: the id of the result or report.
+    """One event: a result, a report or a prevalence. `value`: its bytes on the topic. `type`: its CloudEvents type. `key`: the id of the result or
+    report, or the subject.
 
     Of a result: `values`, `codes` (of findings and failures, without those for information), `fails` (findings that are critical or major), and
     `scored_with` (version and configuration digest of the suite), and `model` (what wrote the text, where the event says so).
@@ -49,8 +52,13 @@ class Event:
 
     @property
     def is_result(self) -> bool:
-        """Whether it is a result, and not a report."""
+        """Whether it is a result."""
         return self.type == RESULT_TYPE
+
+    @property
+    def is_report(self) -> bool:
+        """Whether it is the report of a batch."""
+        return self.type not in {RESULT_TYPE, PREVALENCE_TYPE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +127,10 @@ class EventReader:
             return None
         try:
             document = orjson.loads(value)
+            if role == REPORTS and kind == PREVALENCE_TYPE:
+                subject = _name(document["subject"])
+                place = (REPORTS, record.partition)
+                return Event(place, record.offset, record.timestamp, PREVALENCE_TYPE, subject, bytes(value), suite_and_value(subject)[0])
             if role == REPORTS:
                 return self._report(record, kind, value, document, headers)
             if kind == RESULT_TYPE:

@@ -58,7 +58,7 @@ class Window:
         event = seen.event
         if event.is_result:
             self.results[event.key] = seen
-        else:
+        elif event.is_report:
             self.batches.setdefault(event.key, deque(maxlen=REPORTS_MAX)).append(seen)
             self.batches.move_to_end(event.key)
             if len(self.batches) > BATCHES_MAX:

@@ -12,6 +12,7 @@ from touchstone.ops.web.api.calls import Endpoint
 from touchstone.ops.web.api.case import OneCase
 from touchstone.ops.web.api.cases import CaseLists
 from touchstone.ops.web.api.guidelines import GuidelineTexts
+from touchstone.ops.web.api.judges import Judges
 from touchstone.ops.web.api.queues import ReviewQueues
 from touchstone.ops.web.api.runs import Runs
 from touchstone.ops.web.api.search import Search
@@ -31,6 +32,7 @@ def endpoints(sources: Sources, settings: Settings, signer: Signer | None = None
     yield from Runs(sources).endpoints
     yield from ReviewQueues(sources, settings.serve.review, signer or Signer(settings.serve.grants()), clock).endpoints
     yield from GuidelineTexts(sources).endpoints
+    yield from Judges(sources).endpoints
 
 
 def open_sources(settings: Settings) -> Opened:
