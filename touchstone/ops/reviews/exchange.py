@@ -44,7 +44,7 @@ def read_annotations(path: Path) -> Read:
     for source in find_sources([path], any_file=False, hint="name a file of annotations, or a folder of traces"):
         files += 1
         try:
-            for place, document in documents_of(source):
+            for place, document, _ in documents_of(source):
                 _take(document, f"{source.file}{place}", records, problems)
         except UnreadableError as error:
             problems.append(f"{source.file}: {error}")
@@ -65,8 +65,11 @@ def _take(document: Any, place: str, records: list[AnnotationRecord], problems: 
             problems.append(f"{place}: {explain(error, AnnotationRecord)}")
 
 
-def documents_of(source: Source) -> Iterator[tuple[str, Any]]:
-    """The values of a file, each with its place in it: those of an array, of JSON lines, or the one that the file is. Raises `UnreadableError`."""
+def documents_of(source: Source) -> Iterator[tuple[str, Any, bytes]]:
+    """The values of a file, each with its place in it and as it is written: those of an array, of JSON lines, or the one that the file is.
+
+    Raises `UnreadableError`.
+    """
     if (refused := source.refused()) is not None:
         raise UnreadableError(refused.what)
     with opened(source) as stream:
@@ -79,16 +82,16 @@ def documents_of(source: Source) -> Iterator[tuple[str, Any]]:
         yield from _lines(data, error)
         return
     if isinstance(document, list):
-        yield from ((f", {number}", one) for number, one in enumerate(document))
+        yield from ((f", {number}", one, orjson.dumps(one)) for number, one in enumerate(document))
     else:
-        yield "", document
+        yield "", document, data
 
 
-def _lines(data: bytes, fault: orjson.JSONDecodeError) -> Iterator[tuple[str, Any]]:
+def _lines(data: bytes, fault: orjson.JSONDecodeError) -> Iterator[tuple[str, Any, bytes]]:
     """The values of JSON lines."""
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     try:
-        values = [(f", line {number}", orjson.loads(line)) for number, line in lines] if len(lines) > 1 else []
+        values = [(f", line {number}", orjson.loads(line), line) for number, line in lines] if len(lines) > 1 else []
     except orjson.JSONDecodeError:
         values = []
     if not values:

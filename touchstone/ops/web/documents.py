@@ -17,7 +17,7 @@ from touchstone.ops.web.openapi import openapi
 from touchstone.ops.web.overview import suite_summaries
 from touchstone.ops.web.query import FILTERS, LIMIT_MAX, MINUTES_MAX, BadRequest, check_names, number, read_filter
 from touchstone.ops.web.rising import rising
-from touchstone.ops.web.service import Handler, Json, Service, refused
+from touchstone.ops.web.service import FilesRead, Handler, Json, Service, refused
 from touchstone.ops.web.suite_documents import suite_document, suite_or_placeholder
 from touchstone.ops.web.times import MINUTE_MS, utc
 from touchstone.schemas.settings.house import Settings
@@ -91,7 +91,9 @@ class Documents:
             "started_at": utc(hub.started_at * 1000),
             "minutes": minutes,
             "position": hub.id,
-            "connection": {
+            "connection": self._connection_to_files(files)
+            if (files := self._service.files) is not None
+            else {
                 "state": "catching_up" if is_reading else "connecting" if hub.fault == CONNECTING else "away" if is_away else "live",
                 "reason": hub.fault,
                 "read": done if is_reading else None,
@@ -110,6 +112,12 @@ class Documents:
             "clients": hub.counts.clients,
             "suites": suites,
         }
+
+    def _connection_to_files(self, files: FilesRead) -> dict[str, Any]:
+        """There is no broker: what is read are files, once."""
+        is_reading = files.to_read is not None
+        read = {"read": files.read if is_reading else None, "to_read": files.to_read}
+        return {"state": "files", "reason": None, **read, "since": None, "lag_records": None}
 
     async def _results(self, request: Request, grant: Grant) -> Response:
         query = request.query_params

@@ -221,7 +221,8 @@ class SuiteSummary(Answer):
 
 
 class Connection(Answer):
-    """The connection to Kafka. `state`: connecting, catching_up (earlier events are being read: `read` of `to_read` records), live, or away.
+    """The connection to Kafka. `state`: connecting, catching_up (earlier events are being read: `read` of `to_read` records), live, or away; files where there
+    is no Kafka: `touchstone viewer`, which has read `read` of `to_read` files, both null when it has read all.
 
     `reason` and `since`: while no events come. `lag_records`: records that this service has not read yet.
     """

@@ -2,6 +2,7 @@
 
 import heapq
 import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -83,8 +84,11 @@ def found_result(window: Window, result_id: str, grant: Grant, suites: Mapping[s
 
 
 def replay(document: Mapping[str, Any]) -> str | None:
-    """A command that scores the event again on a machine that can read its topic; None if its position cannot be written safely in a shell."""
+    """A command that scores the event again on a machine that can read its topic or file; None if its place cannot be written safely in a shell."""
     source, suite = document.get("source") or {}, document.get("suite")
+    file = source.get("file")
+    if isinstance(file, str) and isinstance(suite, str) and _PLAIN.fullmatch(suite) and file.isprintable() and file[:1] != "-" and "://" not in file:
+        return f"touchstone score {suite} {shlex.quote(file)} --verbose"
     topic, partition, offset = (source.get(name) for name in ("topic", "partition", "offset"))
     if not all(isinstance(name, str) and _PLAIN.fullmatch(name) for name in (topic, suite)) or type(partition) is not int or type(offset) is not int:
         return None

@@ -22,10 +22,19 @@ Handler = Callable[[Request, Grant], Awaitable[Response]]
 
 
 @dataclass(slots=True)
+class FilesRead:
+    """How far a service on files has read them. `to_read`: None before they are counted, and once all are read."""
+
+    read: int = 0
+    to_read: int | None = None
+
+
+@dataclass(slots=True)
 class Service:
     """What all handlers share. `lag`: suite → lag of its workers. `registry`: the metrics. `abort`: ends a connection. `direct_writer`: writes to one.
 
-    `open_sources`: opens the store and the archive of the API; without it, those of the settings are opened.
+    `open_sources`: opens the store and the archive of the API; without it, those of the settings are opened. `files`: of a service on files, to which no
+    live events come.
     """
 
     settings: Settings
@@ -37,6 +46,7 @@ class Service:
     abort: Abort = lambda _: None
     direct_writer: DirectWriter = lambda _: None
     open_sources: Callable[[], Any] | None = None
+    files: FilesRead | None = None
 
 
 #: Smaller responses are sent as they are.

@@ -163,21 +163,30 @@ def _project_record(record: Record, projection: Projection, scored: dict[Account
         raise Unreadable("unknown_type" if kind else "no_type")
 
 
-def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> ResultRow:
-    """One result event as a row. Fields of a newer version are passed over; raises `Unreadable`."""
+def place_of_file(event_id: str) -> Position:
+    """The place of an event that came from a file: on no topic, and the event's own, so that the same event is never at two places."""
+    return Position("", "", 0, int.from_bytes(hashlib.blake2b(event_id.encode("utf-8", "surrogatepass"), digest_size=7).digest()))
+
+
+def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES, *, of_file: bool = False) -> ResultRow:
+    """One result event as a row. Fields of a newer version are passed over; raises `Unreadable`. `of_file`: a result of a file is one, too."""
     try:
         result = ScoreResult.model_validate_json(value, extra="ignore")
     except ValidationError:
         raise Unreadable("invalid_result") from None
-    if not isinstance(result.source, SourceRef):
-        raise Unreadable("invalid_result")  # a result of a file, which has no place on a topic
+    if isinstance(result.source, SourceRef):
+        place, checksum = Position(result.source.topic, result.source.topic_id, result.source.partition, result.source.offset), result.source.checksum
+    elif of_file:
+        place, checksum = place_of_file(result.event_id), 0
+    else:
+        raise Unreadable("invalid_result")  # it has no place on a topic
     if not all(math.isfinite(number) for number in (*result.values.values(), *result.duration_ms.values())):
         raise Unreadable("not_finite")
     if any(abs(number) > VALUE_MAX for number in result.values.values()):
         raise Unreadable("out_of_bounds")
     texts = (result.result_id, result.event_id, result.case_id or "", result.kind, result.suite, result.suite_version, result.config_digest)
-    _bounded(*texts, result.source.topic, result.source.topic_id)
-    _bounded_position(result.source.partition, result.source.offset)
+    _bounded(*texts, place.topic, place.topic_id)
+    _bounded_position(place.partition, place.offset)
     suite = suites.get(result.suite)
     batch, size = _batch_and_size(result, suite)
     return ResultRow(
@@ -185,12 +194,12 @@ def read_result(value: bytes, suites: Mapping[str, Suite] = NO_SUITES) -> Result
         label=result.label,
         batch=batch,
         batch_size=size,
-        source=Position(result.source.topic, result.source.topic_id, result.source.partition, result.source.offset),
+        source=place,
         scored_at=_in_utc(result.scored_at),
         scores=orjson.dumps(result.values, option=orjson.OPT_SORT_KEYS).decode(),
         document=value.decode(),
         content=content_of(result),
-        checksum=result.source.checksum,
+        checksum=checksum,
         listed=listed_of(result, suite),
     )
 
@@ -216,6 +225,8 @@ def content_of(result: ScoreResult) -> str:
 def restore(row: ResultRow) -> ScoreResult:
     """The result that a row holds, at the position that counts for it (see `Position`), scored at a moment in UTC. Raises `ValueError`."""
     result = ScoreResult.model_validate_json(row.document, extra="ignore")
+    if not isinstance(result.source, SourceRef):
+        return result  # of a file, whose name says more than its place among the rows
     counted = {"source": SourceRef(**row.source._asdict(), checksum=row.checksum), "scored_at": row.scored_at.astimezone(UTC)}
     is_as_counted = result.source == counted["source"] and result.scored_at.isoformat() == row.scored_at.astimezone(UTC).isoformat()
     return result if is_as_counted else result.model_copy(update=counted)

@@ -14,12 +14,13 @@ const due = {figures: true, batches: true, suites: true};
 let looked = false; // whether figures have been shown
 let longer = null; // the time shown where nothing was scored lately, and no other was chosen
 let kafkaAway = "", awaySince = 0, lostAt = 0, backFrom = 0, wasReset = false, retryAt = 0, news = "", newsUntil = 0, figuresAt = 0;
+let onFiles = false, filesLeft = false; // whether the service reads files instead of Kafka, and whether it is still reading them
 let progress = "", reading = false, synced = false; // `synced`: the stream has delivered everything from before; `reading`: the service itself is not there yet; `progress`: how far
 let behind = []; // of the latest new results: when they arrived, and how long after their scoring
 
 const STATES = {
   connecting: ["◌", "connecting"], catching: ["◔", "catching up"], live: ["●", "live"], reconnecting: ["◌", "stale"], closing: ["◌", "stale: the service is closing"],
-  token: ["○", "token needed"], link: ["●", "opened by a link"], away: ["◐", "stale: Kafka unreachable"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
+  token: ["○", "token needed"], link: ["●", "opened by a link"], away: ["◐", "stale: Kafka unreachable"], files: ["○", "files, no live events"], gap: ["◐", "live, with a gap"], paused: ["❙❙", "live, list paused"],
 };
 
 /** Show the state of the connection. */
@@ -40,7 +41,7 @@ function behindMs() {
 
 /** The word for a state, with what is known: how far, how late, since when. */
 function stateText(name) {
-  if (name === "catching" && progress) return progress;
+  if ((name === "catching" || name === "files") && progress) return progress;
   if (name === "live") {
     const ms = behindMs();
     return ms === null ? "live" : `live, ${ms < 95 ? "< 0.1" : ms < 9_950 ? (ms / 1000).toFixed(1) : Math.round(ms / 1000)} s behind`;
@@ -60,7 +61,7 @@ function drawState() {
   const now = Date.now();
   if (now > newsUntil) news = "";
   let name = state.connection;
-  if (name === "live") name = kafkaAway ? "away" : !synced || reading ? (looked || progress ? "catching" : "connecting") : news.includes("gap in") ? "gap" : state.paused ? "paused" : "live";
+  if (name === "live") name = onFiles ? "files" : kafkaAway ? "away" : !synced || reading ? (looked || progress ? "catching" : "connecting") : news.includes("gap in") ? "gap" : state.paused ? "paused" : "live";
   showState(name, stateText(name));
   const left = Math.ceil((retryAt - now) / 1000);
   const next = left > 0 ? `Next try in ${left} s.` : "Trying now …";
@@ -78,7 +79,7 @@ function showAge() {
   const ms = figuresAt ? Date.now() - figuresAt : 0;
   $("age").hidden = ms < AGE_MS;
   if (ms >= AGE_MS) setText($("age"), `figures ${ago(figuresAt, Date.now()).replace(" ago", "")} old`);
-  document.body.classList.toggle("stale", ms >= AGE_MS && document.body.dataset.state !== "live");
+  document.body.classList.toggle("stale", ms >= AGE_MS && !["live", "files"].includes(document.body.dataset.state));
 }
 
 /** Everything from before has come: from now on what comes is new. */
@@ -193,6 +194,7 @@ async function refresh() {
     reading = connection.state === "catching_up";
     if (reading && connection.to_read) progress = `catching up ${grouped.format(connection.read)} of ${grouped.format(connection.to_read)}`;
     showSummary(summary);
+    if (connection.state === "files") showFiles(connection);
   } catch (error) {
     due.figures = true;
     throw error;
@@ -201,6 +203,18 @@ async function refresh() {
     due.batches = false;
     showBatches((await askJson(`/v1/batches?limit=${BATCHES_SHOWN}${filterQuery()}`))?.batches ?? []);
   }
+}
+
+/** There are no live events: the page is for reading and reviewing what is in the files, so it begins there. */
+function showFiles({read, to_read: total}) {
+  const wasReading = filesLeft;
+  [onFiles, filesLeft] = [true, total !== null];
+  progress = filesLeft ? `files: ${grouped.format(read)} of ${grouped.format(total)} read` : "";
+  for (const link of document.querySelectorAll('#nav a[href="/"], #nav a[href^="/?"]')) link.hidden = true;
+  if (router.route?.name === "overview") go("/review", {replace: true});
+  else if (wasReading && !filesLeft && ["/cases", "/review"].includes(location.pathname)) showAddress(); // what was read meanwhile belongs in the list
+  if (filesLeft) due.figures = true;
+  drawState();
 }
 
 /** Keep the figures fresh: soon after an event, otherwise every IDLE_MS. A slow service is asked less often, up to PAUSE_MS_MAX. */
@@ -221,6 +235,7 @@ async function keepFresh() {
 
 /** The overview with the filter of its address. Another filter is another list, which begins anew. */
 function showOverview(params, query) {
+  if (onFiles) return go("/review", {replace: true});
   const filter = Object.fromEntries(["suite", "concern"].map((name) => [name, query.getAll(name)]).filter(([, values]) => values.length));
   const minutes = Math.min(1440, Number.parseInt(query.get("minutes") ?? "", 10)) || longer || PERIODS_MIN[0];
   const other = JSON.stringify(filter) !== JSON.stringify(state.filter);

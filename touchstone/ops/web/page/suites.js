@@ -214,7 +214,7 @@ function showSummary(summary) {
 
 function emptyWords(summary) {
   if (summary.connection.state === "catching_up") return "Earlier results are still being read.";
-  if (summary.connection.state !== "live") return `The service cannot reach Kafka: ${summary.connection.reason ?? "no reason given"}.`;
+  if (!["live", "files"].includes(summary.connection.state)) return `The service cannot reach Kafka: ${summary.connection.reason ?? "no reason given"}.`;
   const names = summary.suites.map((suite) => suite.title).join(", ");
   return `${names ? `Installed here: ${names}. ` : ""}Nothing has been scored ${rangeWords(summary.minutes)}.`;
 }
