@@ -20,7 +20,9 @@ def source_of(store: ResultStore) -> JudgeStore:
     return JudgeStore(store.engine, StoreAnnotations(store).read)
 
 
-def calibrated(folder: Path, subject: str = "safe_v0", *, labels: str = "0" * 16, test: Counts | None = GOOD, judge: str = "d1", **told: Any) -> Calibration:
+def calibrated(
+    folder: Path, subject: str = "safe_v0", *, labels: str = "0" * 16, test: Counts | None = GOOD, judge: str = "0.1/d1", **told: Any
+) -> Calibration:
     """Write a measurement of a subject."""
     made = Calibration(
         subject=subject,

@@ -101,7 +101,7 @@ def test_results_of_another_configuration_are_not_counted_and_make_the_calibrati
     assert one.prevalence is not None
     assert (one.prevalence.seen.count, one.prevalence.seen.total, one.prevalence.others) == (2, 10, 5)
     assert one.stale == one.prevalence.stale
-    assert "from d1 to d2" in one.stale[0]
+    assert "from 0.1/d1 to 0.1/d2" in one.stale[0]
 
 
 def test_without_a_result_by_the_measured_judge_there_is_no_rate_and_a_reason(store: ResultStore, folder: Path) -> None:

@@ -7,6 +7,8 @@ from pydantic.types import StringConstraints
 
 #: A judge of its own (`failure_modes/missing_labs`), or a suite whose label is held against people's verdicts (`safe_v0`).
 Subject = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}(/[a-z][a-z0-9_]{0,63})?$")]
+#: What the labels Review and Warn count as.
+ReviewAs = Literal["pass", "fail", "leave-out"]
 Count = Annotated[int, Field(ge=0)]
 
 
@@ -17,9 +19,9 @@ class _Written(BaseModel):
 class Basis(_Written):
     """What was measured. A calibration is stale as soon as any of these is another.
 
-    `judge`: digest of code and settings that decide (for a suite its configuration digest). `prompt`: of prompt and examples, null for code. `model`: as the
-    server names it, with its snapshot; null for code. `guideline`: version, such as `clinical@3`; null where annotations name none. `labels`: digest of all
-    labels that were used.
+    `judge`: digest of code and settings that decide (for a suite its version and configuration digest). `prompt`: of prompt and examples, null for code.
+    `model`: as the server names it, with its snapshot; null for code. `guideline`: version, such as `clinical@3`; null where annotations name none.
+    `labels`: digest of all labels that were used.
     """
 
     judge: str
@@ -50,7 +52,7 @@ class Calibration(_Written):
     """One calibration. `test_reads`: how often the test set was read for this subject, this time included; more than one makes its figures too good.
 
     `left_out`: labelled cases that were not counted, by reason. `disagreements`: ids of cases of the dev set on which judge and people differ. `kappa`:
-    agreement of reviewers who judged the same cases; null where there are none.
+    agreement of reviewers who judged the same cases; null where there are none. `review_as`: how the labels Review and Warn of a suite were counted.
     """
 
     subject: Subject
@@ -63,6 +65,7 @@ class Calibration(_Written):
     test_reads: Count
     floor: float
     least: Count
+    review_as: ReviewAs = "pass"
     kappa: float | None = None
     slices: tuple[Slice, ...] = ()
     left_out: dict[str, Count] = Field(default_factory=dict)

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel
 
+from touchstone.schemas.calibration import Basis
 from touchstone.schemas.case import Case
 from touchstone.schemas.reading import CaseReading
 from touchstone.schemas.reports.suite import SuiteEvent
@@ -78,6 +79,10 @@ class Suite:
     them; `further_metrics(settings)`: values that depend on the settings, few enough for a metric each; `value_max`: what a value is divided by to be a
     share of 1.
 
+    **How it is measured against people.** `judges(settings)`: judges of its own, each of which says pass (1) or fail (0) in the value of its name → what it
+    decides by; `labels` stays empty. `only(settings, name)`: the settings with which no other of them is asked. `patient(case)`: what identifies the patient
+    of a case, so that no patient is in two parts of a split; nothing if the case does not say.
+
     **How it is tried.** `samples()`, and `doctor(settings)`: what `touchstone doctor` looks at for it.
     """
 
@@ -119,6 +124,9 @@ class Suite:
     reported_cases: Callable[[Any], Iterable[CaseView]] | None = None
     layouts: Mapping[str, Callable[[Any, LayoutOptions], Iterable[str]]] = field(default_factory=dict)
     report_type: str = ""
+    judges: Callable[[Any], Mapping[str, Basis]] | None = None
+    only: Callable[[Any, str], Any] | None = None
+    patient: Callable[[Any], tuple[str, ...]] | None = None
     samples: Callable[[], Samples] | None = None
     doctor: Callable[[Any], Iterable[Check]] | None = None
 

@@ -64,6 +64,11 @@ def digest_of(*parts: str | bytes) -> str:
     return whole.hexdigest()[:16]
 
 
+def suite_judge(version: str, config_digest: str) -> str:
+    """What a suite's label is decided by, as its results name it."""
+    return f"{version}/{config_digest}"
+
+
 def patient_digest(*identity: str) -> str:
     """Stands for a patient in splits and examples: which names or ids these are cannot be read from it."""
     return digest_of("patient", *identity)
@@ -163,10 +168,10 @@ def status_of(root: Path, subject: str, now: Basis) -> Status:
 def status(calibration: Calibration | None, history: Iterable[Decision], now: Basis) -> Status:
     """The same, of what the folder holds."""
     last = next((one for one in reversed(tuple(history)) if one.action != "calibrate"), None)
-    promoted, demoted = last is not None and last.action == "promote", last is not None and last.action == "demote"
+    promoted = last is not None and last.action == "promote"
     is_code = now.prompt is None and now.model is None
-    if demoted:
-        return Status("shadow", decides=False, reasons=("it was demoted",))
+    if last is not None and last.action == "demote":
+        return Status("shadow", decides=False, reasons=(f"it was demoted{''.join(f': {one}' for one in last.reasons)}",))
     if calibration is None:
         return Status("uncalibrated", decides=is_code, reasons=("it was never calibrated",))
     below = shortfalls(calibration)

@@ -5,7 +5,7 @@ from typing import Any
 
 from touchstone.schemas.calibration import Calibration
 from touchstone.schemas.prevalence import LivePrevalence, Seen, Window
-from touchstone.scorers.calibration.folder import DECIDING, recalls_of
+from touchstone.scorers.calibration.folder import DECIDING, recalls_of, suite_judge
 from touchstone.scorers.calibration.prevalence import UncorrectableError, corrected
 from touchstone.scorers.reporting.intervals import Rate
 
@@ -17,7 +17,7 @@ def suite_and_value(subject: str) -> tuple[str, str | None]:
 
 
 def answered_by(subject: str, way: tuple[str, str], details: Mapping[str, Any]) -> dict[str, str | None]:
-    """Who answered for a subject in a result: the parts of its basis that the result tells. Without them its configuration stands for the judge.
+    """Who answered for a subject in a result: the parts of its basis that the result tells. For a suite's label, that is its version and configuration.
 
     `way`: version and configuration digest of its suite.
     """
@@ -25,7 +25,8 @@ def answered_by(subject: str, way: tuple[str, str], details: Mapping[str, Any]) 
     judges = details.get("judges")
     told = judges.get(value) if value is not None and isinstance(judges, Mapping) else None
     if not isinstance(told, Mapping) or not isinstance(told.get("judge"), str):
-        return {"judge": way[1]}
+        code = details.get("code_digest")
+        return {"judge": code if value is not None and isinstance(code, str) else suite_judge(*way)}
     return {name: said for name in DECIDING if isinstance(said := told.get(name), str)}
 
 

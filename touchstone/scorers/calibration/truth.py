@@ -8,9 +8,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Final, Literal
 
 from touchstone.schemas.annotation import AnnotationRecord, Arm
+from touchstone.schemas.counting import current, newest, of_each_reviewer
 
 #: Why a labelled case is not counted → what that means, as reports print it.
 LEFT_OUT: Final = {
@@ -67,8 +69,7 @@ class Truth:
 def labels_of(records: Iterable[AnnotationRecord], subject: str) -> Truth:
     """The labels of a subject (`SUITE`, or `SUITE/MODE`), from annotations in the order in which they were written.
 
-    Of each reviewer the newest annotation in each review pass counts, and of these the one of the highest pass that was not taken back. A settled verdict
-    decides over all others of its case. The labels come in the order in which their cases were first annotated.
+    Which annotations count: see `schemas.counting`. The labels come in the order in which their cases were first annotated.
     """
     suite, _, mode = subject.partition("/")
     by_case: dict[str, list[AnnotationRecord]] = {}
@@ -91,46 +92,25 @@ def _label(trace_id: str, written: Sequence[AnnotationRecord], suite: str, mode:
     own = [one for one in written if one.suite is None or one.suite == suite]
     if not own:
         return "other_suite"
-    newest = _newest(own)
-    if not newest:
+    deciding = current(own)
+    if not deciding:
         return "withdrawn"
-    now = _current(newest)
-    said = {one.reviewer: (one, _verdict(one, mode)) for one in now}
-    # The verdict that was settled is no second opinion of whoever settled it.
-    opinions = {name: verdict for name, (one, verdict) in said.items() if verdict in {"fail", "pass"} and one.settled is None}
-    names = sorted(opinions)
-    pairs += [(opinions[first] == "fail", opinions[second] == "fail") for place, first in enumerate(names) for second in names[place + 1 :]]
-    settled = [one for one in newest if one.settled]
-    if settled:
-        deciding = [max(settled, key=lambda one: (one.review_pass, one.at))]
-        verdicts = {_verdict(deciding[0], mode)}
-    else:
-        deciding = [one for one, verdict in said.values() if verdict in {"fail", "pass"}]
-        verdicts = {verdict for _, verdict in said.values() if verdict in {"fail", "pass"}} or {verdict for _, verdict in said.values()}
-    if len(verdicts) > 1:
-        return "uncoded" if not deciding else "disagreed"
-    verdict = next(iter(verdicts))
-    if verdict in {"uncoded", "no_verdict"}:
-        return verdict
+    opinions = [verdict == "fail" for one in of_each_reviewer(own) if (verdict := _verdict(one, mode)) in {"fail", "pass"}]
+    pairs += combinations(opinions, 2)
+    said = [(one, _verdict(one, mode)) for one in deciding]
+    decided = [(one, verdict) for one, verdict in said if verdict in {"fail", "pass"}]
+    if not decided:
+        return "uncoded" if any(verdict == "uncoded" for _, verdict in said) else "no_verdict"
+    if len({verdict for _, verdict in decided}) > 1:
+        return "disagreed"
     return Label(
         trace_id=trace_id,
-        fails=verdict == "fail",
-        guideline=deciding[-1].guideline,
-        arm=_arm(newest),
-        reviewers=tuple(sorted(one.reviewer for one in deciding)),
-        settled=bool(settled),
+        fails=decided[0][1] == "fail",
+        guideline=next((one.guideline for one, _ in reversed(decided) if one.guideline), None),
+        arm=_arm(newest(own)),
+        reviewers=tuple(sorted(one.reviewer for one, _ in decided)),
+        settled=any(one.settled for one, _ in decided),
     )
-
-
-def _newest(written: Iterable[AnnotationRecord]) -> list[AnnotationRecord]:
-    """What each reviewer said last in each review pass, without what was taken back; the highest pass last."""
-    newest = {(one.reviewer, one.review_pass): one for one in written}
-    return sorted((one for one in newest.values() if one.withdrawn is None), key=lambda one: one.review_pass)
-
-
-def _current(newest: Iterable[AnnotationRecord]) -> list[AnnotationRecord]:
-    """What each reviewer says now: in the highest pass."""
-    return list({one.reviewer: one for one in newest}.values())
 
 
 def _verdict(one: AnnotationRecord, mode: str) -> Verdict:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from touchstone.schemas.reports.clinical import ClinicalEvent, WrittenEntry
 from touchstone.schemas.trace import ClinicalFormat, ProductionTrace
 from touchstone.scorers.clinical import batch, checkup, layout, samples, trace_files
+from touchstone.scorers.clinical.patient import identity_of
 from touchstone.scorers.clinical.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, ClinicalSettings, fingerprint, resolve
 from touchstone.scorers.suite import Suite
 
@@ -81,6 +82,7 @@ SUITE = Suite(
     report_model=list[WrittenEntry],
     reported_cases=batch.cases_of,
     layouts={"console": layout.console_pieces, "json": batch.json_pieces},
+    patient=identity_of,
     reading=reading,
     samples=samples.samples,
     doctor=checkup.doctor,

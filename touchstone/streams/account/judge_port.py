@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from touchstone.schemas.annotation import AnnotationRecord
+from touchstone.schemas.calibration import ReviewAs
 from touchstone.schemas.prevalence import JudgeStatus
 
 #: Version and configuration digest of a suite: what its results were scored with.
@@ -30,11 +31,16 @@ class Verdicts:
             before = self.values.get(name, (0, 0))
             self.values[name] = (before[0] + failed, before[1] + total)
 
-    def of(self, value: str | None) -> tuple[int, int]:
-        """How many failed, of how many that were judged: by a value, or by their label, which judges where it is not `unscored`."""
+    def of(self, value: str | None, review_as: ReviewAs = "pass") -> tuple[int, int]:
+        """How many failed, of how many that were judged: by a value, or by their label, which judges where it is not `unscored`.
+
+        `review_as`: what the labels Review and Warn counted as when the suite was measured.
+        """
         if value is not None:
             return self.values.get(value, (0, 0))
-        return self.labels["Fail"], self.labels.total() - self.labels["unscored"]
+        failed, between = self.labels["Fail"], self.labels["Review"] + self.labels["Warn"]
+        judged = self.labels.total() - self.labels["unscored"]
+        return failed + (between if review_as == "fail" else 0), judged - (between if review_as == "leave-out" else 0)
 
 
 class JudgeSource(Protocol):

@@ -209,7 +209,7 @@ class JudgeWatch:
         _, value = suite_and_value(calibration.subject)
         failed = total = others = 0
         for way, told in answering.items():
-            count, of = totals[way].of(value)
+            count, of = totals[way].of(value, calibration.review_as)
             if all(getattr(calibration.basis, part) == told[part] for part in DECIDING if part in told):
                 failed, total = failed + count, total + of
             else:

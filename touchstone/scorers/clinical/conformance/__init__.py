@@ -14,6 +14,7 @@ from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Check, Document, Found, Lacking
 from touchstone.scorers.clinical.batch import group
 from touchstone.scorers.clinical.conformance.settings import DOCUMENT_NAME, ENV_PREFIX, ConformanceSettings, fingerprint, resolve
+from touchstone.scorers.clinical.patient import identity_of
 from touchstone.scorers.clinical.trace_files import read_for_stage
 from touchstone.scorers.reporting import Column
 from touchstone.scorers.suite import Suite
@@ -82,6 +83,7 @@ SUITE = Suite(
     read=read,
     columns=(Column("conformant", "Conformant", places=1), Column("fhir_conformant", "FHIR", places=1), Column("ccda_conformant", "C-CDA", places=1)),
     metrics=METRICS,
+    patient=identity_of,
     reading=reading,
     value_max=100.0,
     group=group,

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from touchstone.schemas.calibration import Basis
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import AsksJudge, ConfigError, Document, Found, Lacking
 from touchstone.scorers.clinical.batch import group
@@ -16,6 +17,7 @@ from touchstone.scorers.clinical.failure_modes.fingerprint import fingerprint
 from touchstone.scorers.clinical.failure_modes.judging.careful_answer import careful_answer
 from touchstone.scorers.clinical.failure_modes.modes import MODES
 from touchstone.scorers.clinical.failure_modes.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, FailureModeSettings, judge_names, resolve
+from touchstone.scorers.clinical.patient import identity_of
 from touchstone.scorers.clinical.samples import samples as traces
 from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import Column, SuiteReport, Table
@@ -91,6 +93,26 @@ def reading(case: Case | None, result: ScoreResult) -> CaseReading:
     return read_modes(case, result, SUITE.case_name(result))
 
 
+def judges(settings: FailureModeSettings) -> dict[str, Basis]:
+    """Each mode, and what it decides by: its code and table, or a judge with its prompt. Raises `ConfigError`."""
+    from touchstone.scorers.clinical.failure_modes.judge_folders import load_judges
+    from touchstone.scorers.clinical.failure_modes.judging.standing import code_digest, judge_digest
+
+    code, asked = code_digest(), judge_digest(settings)
+    by_model = load_judges(settings.judges.folder, frozenset(MODES), settings.judges.only)
+    return {
+        **{name: Basis(judge=code, labels="") for name in MODES},
+        **{one.name: Basis(judge=asked, prompt=one.digest, labels="") for one in by_model},
+    }
+
+
+def only(settings: FailureModeSettings, name: str) -> FailureModeSettings:
+    """The settings with which one judge is asked, about every trace; for a mode of code, none."""
+    if name in MODES:
+        return settings.model_copy(update={"judge": settings.judge.model_copy(update={"enabled": False})})
+    return settings.model_copy(update={"judges": settings.judges.model_copy(update={"only": (name,), "sample_rate": 1.0})})
+
+
 SUITE = Suite(
     name=NAME,
     version=VERSION,
@@ -117,6 +139,9 @@ SUITE = Suite(
     tables=tables,
     metrics=("modes_passed", *MODES),
     further_metrics=judge_names,
+    judges=judges,
+    only=only,
+    patient=identity_of,
     reading=reading,
     group=group,
 )

@@ -80,21 +80,26 @@ class Knowledge(_Written):
         return self
 
 
+def table() -> str:
+    """The shipped table as text."""
+    return resources.files(_TABLE).joinpath("knowledge.toml").read_text(encoding="utf-8")
+
+
 @lru_cache(maxsize=1)
 def knowledge() -> Knowledge:
     """The shipped table."""
-    table: dict[str, Any] = tomllib.loads(resources.files(_TABLE).joinpath("knowledge.toml").read_text(encoding="utf-8"))
+    read: dict[str, Any] = tomllib.loads(table())
     for key, kind in _KINDS.items():
-        table[key] = {name: {"kind": kind, **fields} for name, fields in table[key].items()}
-    table["sexes"] = {sex: {"kind": "condition", **fields} for sex, fields in table["sexes"].items()}
-    table["pregnancy"] = {"kind": "condition", **table["pregnancy"]}
+        read[key] = {name: {"kind": kind, **fields} for name, fields in read[key].items()}
+    read["sexes"] = {sex: {"kind": "condition", **fields} for sex, fields in read["sexes"].items()}
+    read["pregnancy"] = {"kind": "condition", **read["pregnancy"]}
     spans = ("from", "to")
-    table["ages"] = [
+    read["ages"] = [
         {
             "term": {"kind": "condition", **{key: value for key, value in fields.items() if key not in spans}},
             **({"youngest": fields["from"]} if "from" in fields else {}),
             **({"oldest": fields["to"]} if "to" in fields else {}),
         }
-        for fields in table["ages"]
+        for fields in read["ages"]
     ]
-    return Knowledge.model_validate(table)
+    return Knowledge.model_validate(read)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard
 from touchstone.scorers.calibration.folder import Status
+from touchstone.scorers.clinical.failure_modes.judging.standing import code_digest
 from touchstone.scorers.judges.ask.consult import Unjudged, bounded, judge_details, why_bound, withheld
 
 if TYPE_CHECKING:
@@ -71,7 +72,10 @@ def composed(code: CodeAnswers, answers: Sequence[Answered], shadow: frozenset[s
         failures=tuple(failures),
         components_missing=(*code.missing, *(one.name for one in judged if one.failure is not None)),
         not_checked=(*code.not_checked, *(entry for one in judged for entry in one.not_checked)),
-        details=({"shadow": all_shadow} if all_shadow else {}) | ({"judges": {one.name: one.details for one in judged}} if judged else {}),
+        # Which code answered, so that a rate is never corrected by the recalls of another.
+        details=({"code_digest": code_digest()} if code.failure is None else {})
+        | ({"shadow": all_shadow} if all_shadow else {})
+        | ({"judges": {one.name: one.details for one in judged}} if judged else {}),
         attributes=dict(code.attributes),
         models={f"judge.{one.name}": one.model for one in judged if one.model is not None},
     )

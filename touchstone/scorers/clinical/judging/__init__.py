@@ -18,6 +18,7 @@ from touchstone.scorers.clinical.judging import samples
 from touchstone.scorers.clinical.judging.careful_answer import careful_answer
 from touchstone.scorers.clinical.judging.settings import DOCUMENT_NAME, ENV_PREFIX, CoherenceSettings, fingerprint, resolve
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS
+from touchstone.scorers.clinical.patient import identity_of
 from touchstone.scorers.clinical.samples import samples as traces
 from touchstone.scorers.clinical.trace_files import read_for_stage
 from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
@@ -105,6 +106,7 @@ SUITE = Suite(
     columns=tuple(Column(name, name.capitalize(), places=1) for name in METRICS[:4]),
     tables=tables,
     metrics=METRICS,
+    patient=identity_of,
     reading=reading,
     value_max=100.0,
     group=group,

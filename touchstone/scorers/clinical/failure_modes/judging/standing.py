@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from touchstone.schemas.calibration import Basis, Calibration, Decision
 from touchstone.scorers.calibration.folder import Status, read_calibration, read_history, status
 from touchstone.scorers.clinical.failure_modes.judge_folders import ModeJudge
 from touchstone.scorers.clinical.failure_modes.judging.verdicts import ModeVerdict
-from touchstone.scorers.clinical.failure_modes.settings import NAME, FailureModeSettings
+from touchstone.scorers.clinical.failure_modes.knowledge import table
+from touchstone.scorers.clinical.failure_modes.settings import NAME, VERSION, FailureModeSettings
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.judges.settings import JudgeSettings
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
@@ -67,6 +69,12 @@ def judge_digest(settings: FailureModeSettings) -> str:
     """A digest of what changes verdicts besides prompt and model: how the model is asked, in which form, and how much it is shown."""
     asked: dict[str, Any] = {name: value for name, value in judge_fingerprint(settings.judge).items() if name not in {"model", "prompts"}}
     return config_digest({"judge": asked, "form": ModeVerdict.model_json_schema(), "shown": shown_fingerprint(settings)})
+
+
+@cache
+def code_digest() -> str:
+    """A digest of what the modes of code decide by: their version, and the table."""
+    return config_digest({"version": VERSION, "table": table()})
 
 
 def shown_fingerprint(settings: FailureModeSettings) -> Mapping[str, int]:
