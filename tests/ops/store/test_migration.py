@@ -6,16 +6,20 @@
 import sqlite3
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, inspect, select, text
 
-from tests.ops.store.histories import add, as_version_3, as_version_4, scored
+from tests.ops.store.histories import AT, add, as_version_3, as_version_4, as_version_5, scored
 from tests.streams.fakes import FakeRecord
 from touchstone.ops.store import migration
+from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.engine import open_engine
 from touchstone.ops.store.history import History
+from touchstone.ops.store.queue_rows import Definition
+from touchstone.ops.store.queues import Queues
 from touchstone.ops.store.reports import Chosen, StoredEntries
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import SCHEMA_VERSION, results
@@ -146,6 +150,25 @@ def test_a_store_of_version_4_says_how_good_its_results_are_afterwards(store_url
         assert found == {"e0": 0.0, "e1": 0.1, "e2": 0.2, "e3": None, "e4": 0.4, "x": None}
         assert History(store.engine).facets(by="code") == listed
         assert _drawn(store) == drawn
+    finally:
+        store.close()
+    assert version_of(store_url) == SCHEMA_VERSION
+
+
+def test_a_store_of_version_5_has_queues_afterwards_and_all_its_annotations(store_url: str) -> None:
+    store = ResultStore.open(store_url, create=True)
+    add(store, *(scored(f"e{n}", n) for n in range(3)))
+    CaseIndex(store.engine).annotate("e0", "ann", {"verdict": "fail"}, AT, expected=0)
+    as_version_5(store)
+    store.close()
+    store = ResultStore.open(store_url)
+    try:
+        Queues(store.engine).create("q", Definition(), AT + timedelta(days=1))
+        CaseIndex(store.engine).annotate("e0", "ann", {"verdict": "pass", "queue": "q"}, AT, expected=1)
+        assert [one.body["verdict"] for one in CaseIndex(store.engine).annotations("e0")] == ["fail", "pass"]
+        assert Queues(store.engine).counts(["q"])["q"].states["settled"] == 1
+        with store.engine.connect() as connection:
+            assert "touchstone_annotations_queue" in {index["name"] for index in inspect(connection).get_indexes("touchstone_annotations")}
     finally:
         store.close()
     assert version_of(store_url) == SCHEMA_VERSION

@@ -53,13 +53,12 @@ def draw(connection: Connection, definition: Definition, wanted: CaseFilter) -> 
         # The filter chooses nothing: what was drawn is a random sample.
         cases = [Drawn(one.event_id, one.result_id, "random") for one in chosen]
     else:
-        size = definition.random_size
-        if size is None:
-            size = ceil(len(chosen) * definition.random_share / (1 - definition.random_share) - 1e-9)
+        size = _random_size(definition, len(chosen))
         random = _lowest(_found(connection, frame, lambda event: _hash("random", seed, event)), size) if size else []
         named = {one.event_id for one in random}
         cases = [Drawn(one.event_id, one.result_id, "random") for one in random]
-        cases += [Drawn(one.event_id, one.result_id, "chosen") for one in chosen if one.event_id not in named]
+        more = _chosen(connection, definition, wanted, spare=len(named)) if any(one.event_id in named for one in chosen) else chosen
+        cases += [Drawn(one.event_id, one.result_id, "chosen") for one in more if one.event_id not in named][: len(chosen)]
     if not cases:
         raise FilterError("no case fits; look at the same filter in /cases")
     return sorted(_bounded(cases), key=lambda one: (_hash("order", seed, one.event_id), one.event_id))
@@ -70,8 +69,15 @@ def _frame(wanted: CaseFilter) -> CaseFilter:
     return CaseFilter(**{name: getattr(wanted, name) for name in _FRAME})
 
 
-def _chosen(connection: Connection, definition: Definition, wanted: CaseFilter) -> list[_Found]:
-    """Those that fit: all, the first ones by hash, or a share; of each stratum the same."""
+def _random_size(definition: Definition, chosen: int) -> int:
+    """How many cases are drawn at random beside so many chosen ones."""
+    if definition.random_size is not None:
+        return definition.random_size
+    return ceil(chosen * definition.random_share / (1 - definition.random_share) - 1e-9)
+
+
+def _chosen(connection: Connection, definition: Definition, wanted: CaseFilter, spare: int = 0) -> list[_Found]:
+    """Those that fit: all, the first ones by hash, or a share; of each stratum the same. `spare`: so many more, in place of some that are left out."""
     found = _found(connection, wanted, lambda event: _hash("chosen", definition.seed, event), definition.stratify)
     if definition.stratify is not None:
         return _stratified(list(_newest(found, STRATIFIED_MAX)), definition)
@@ -79,7 +85,7 @@ def _chosen(connection: Connection, definition: Definition, wanted: CaseFilter) 
         limit = definition.share * _HASHES
         found = (one for one in found if one.hash < limit)
     if definition.size is not None:
-        return _lowest(found, definition.size)
+        return _lowest(found, definition.size + spare)
     return list(_newest(found, CASES_MAX))
 
 

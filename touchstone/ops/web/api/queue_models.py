@@ -34,9 +34,9 @@ class Mine(Answer):
 
 
 class Queue(Answer):
-    """A review queue. `guideline`: the version that annotations name now. `reviewer`: whom the request names, or its token or link.
+    """A review queue. `guideline`: the version that annotations name now. `reviewer`: the name of the token or link, under which one reviews.
 
-    `mine`: null without one.
+    `mine`: of that reviewer, or of the one that the request names; null without one.
     """
 
     name: str

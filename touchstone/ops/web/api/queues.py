@@ -59,7 +59,7 @@ class ReviewQueues:
         reviewer = reviewer_in(call, call.query.get("reviewer"))
         rows = [row for row in queues.all() if call.grant.scope is None or row.definition.suite in call.grant.scope]
         counts = queues.counts([row.name for row in rows])
-        return Json({"queues": [self._described(row, counts[row.name], reviewer) for row in rows]})
+        return Json({"queues": [self._described(row, counts[row.name], call, reviewer) for row in rows]})
 
     def _create(self, call: Call) -> Response:
         body = read_body(QueueBody, call.body)
@@ -73,17 +73,17 @@ class ReviewQueues:
             raise Refusal(f"filter: {error}", 422) from None
         except QueueExists as error:
             raise Refusal(str(error), 409) from None
-        return Json(self._described(row, opened.queues.counts([row.name])[row.name], call.grant.name), 201)
+        return Json(self._described(row, opened.queues.counts([row.name])[row.name], call, call.grant.name), 201)
 
     def _one(self, call: Call) -> Response:
         row = queue_of(self._sources, call.grant, call.id)
         queues = self._sources.get().queues
         reviewer = reviewer_in(call, call.query.get("reviewer"))
-        described = self._described(row, queues.counts([row.name])[row.name], reviewer)
+        described = self._described(row, queues.counts([row.name])[row.name], call, reviewer)
         guideline = self._sources.get().guidelines.named(row.definition.guideline)
         return Json({**described, "guideline_text": guideline.text if guideline is not None else None, "agreement": self._agreed(row)})
 
-    def _described(self, row: QueueRow, counts: Counts, reviewer: str) -> dict[str, Any]:
+    def _described(self, row: QueueRow, counts: Counts, call: Call, reviewer: str) -> dict[str, Any]:
         mine = self._sources.get().queues.mine(row.name, reviewer) if reviewer else None
         guideline = self._sources.get().guidelines.named(row.definition.guideline)
         return {
@@ -95,7 +95,7 @@ class ReviewQueues:
             "total": counts.total,
             "arms": counts.arms,
             "counts": counts.states,
-            "reviewer": reviewer or None,
+            "reviewer": call.grant.name or None,
             "mine": {"done": mine.done, "skipped": mine.skipped, "left": mine.left} if mine is not None else None,
         }
 
