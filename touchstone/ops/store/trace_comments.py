@@ -57,13 +57,16 @@ def thumb_in(trace: Mapping[str, Any]) -> tuple[Rating, datetime | None] | None:
     return (rating, _moment(at)) if rating in {"up", "down"} else None
 
 
-def keep_comments(index: CaseIndex, trace: Mapping[str, Any], now: datetime, may: Callable[[str], bool] = lambda _: True) -> tuple[Added, list[str]]:
+def keep_comments(
+    index: CaseIndex, trace: Mapping[str, Any], now: datetime, may: Callable[[str], bool] = lambda _: True, *, trusts: bool = True
+) -> tuple[Added, list[str]]:
     """Write what a trace came with into the store, where it is not there yet; and a line for each annotation that cannot be read.
 
-    A later thumb in the store stays. `may`: under which reviewers' names may be written.
+    A later thumb in the store stays. `may`: under which reviewers' names may be written. `trusts`: also what is said of queues, and what settles a case.
     """
     said, faults = said_in(trace)
-    records = [one for one in said if may(one.reviewer)]
+    set_by_queues = {} if trusts else {"queue": None, "arm": None, "settled": None}
+    records = [one.model_copy(update=set_by_queues) for one in said if may(one.reviewer)]
     name, found = str(trace.get("traceId")), thumb_in(trace)
     if found is not None:
         rating, at = found

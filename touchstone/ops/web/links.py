@@ -53,7 +53,7 @@ class Signer:
 
     def signed(self, linked: Linked, link_key: str) -> str:
         """The link as a token."""
-        body = urlsafe_b64encode(orjson.dumps(linked)).rstrip(b"=").decode()
+        body = urlsafe_b64encode(orjson.dumps(list(linked))).rstrip(b"=").decode()
         return f"{PREFIX}{body}.{self.signature(linked, link_key)}"
 
     def signature(self, linked: Linked, link_key: str) -> str:

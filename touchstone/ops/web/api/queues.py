@@ -89,6 +89,8 @@ class ReviewQueues:
         return {
             "name": row.name,
             **row.definition.model_dump(mode="json"),
+            # It tells what is expected of the cases; who reviews blind through a link need not know.
+            "filter": "" if call.grant.queue and row.definition.blind else row.definition.filter,
             "guideline": f"{guideline.name}@{guideline.version}" if guideline is not None else None,
             "review_pass": row.review_pass,
             "at": moment(row.at),
