@@ -48,8 +48,8 @@ class Judge:
             self.models.add(model)
         return verdict_of(result, self.name, self.review_as)
 
-    def scored(self, cases: "Iterable[BatchCase]", sources: "Iterable[Source]", wanted: Collection[str], house: "Settings") -> "dict[str, Verdict]":
-        """Event id → verdict, of the wanted events of these cases and sources, scored as everywhere. No other judge of the suite is asked."""
+    def scored(self, cases: "Iterable[BatchCase]", sources: "Iterable[Source]", wanted: Collection[str] | None, house: "Settings") -> "dict[str, Verdict]":
+        """Event id → verdict, of the wanted events of these cases and sources (None: all), scored as everywhere. No other judge of the suite is asked."""
         from touchstone.ops.batch.run import Run
 
         verdicts: dict[str, Verdict] = {}
@@ -58,7 +58,7 @@ class Judge:
             verdicts[result.event_id] = self.verdict(result)
 
         settings = self.suite.only(self.settings, self.name) if self.name and self.suite.only is not None else self.settings
-        run = Run(self.suite, settings, admit=Chosen(frozenset(wanted)), given=cases, on_result=keep)
+        run = Run(self.suite, settings, admit=Chosen(frozenset(wanted)) if wanted is not None else None, given=cases, on_result=keep)
         run.files, run.score_timeout_s = house.files, house.worker.score_timeout_s
         run.score(sources)
         return verdicts
@@ -116,6 +116,10 @@ class FileCases:
         wanted = {self._events[name] for name in traces}
         scored = judge.scored((), self._sources(judge.suite), wanted, self._house) if wanted else {}
         return {name: scored[self._events[name]] for name in traces if self._events[name] in scored}
+
+    def every_verdict(self, judge: Judge) -> "dict[str, Verdict]":
+        """What the judge says of each case of the files, by event id."""
+        return judge.scored((), self._sources(judge.suite), None, self._house)
 
     def _sources(self, suite: "Suite") -> "Iterator[Source]":
         from touchstone.ops.batch.sources import find_sources
