@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from tests.integration import lexical_engines
+from tests.ops.judge_folders import judged_states
 from tests.ops.web.served import NOW, Served, served
 from tests.streams.results_topic import TOPIC, Stored, headers_of, ledger, projection
 from tests.streams.subscription.made import R0, record, report_bytes
@@ -19,6 +20,7 @@ from touchstone.ops.store.archive.archive import Archive
 from touchstone.ops.store.archive.objects import Objects
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.history import History
+from touchstone.ops.store.judges import JudgeStore
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api.sources import Opened
 from touchstone.schemas.ledger import LedgerRecord
@@ -130,6 +132,7 @@ def kept(made: Seeded, folder: Path) -> Iterator[Opened]:
     store.apply(projection(*made.results, *made.ledgers, first=store.positions(TOPIC).get(0, 0)), 0.0)
     for event_id, (kind, document) in made.documents.items():
         archive.keep(event_id, kind, "", document)
+    JudgeStore(store.engine).keep_states(judged_states(folder / "judges", SUITES[0]), NOW)
     try:
         yield Opened(History(store.engine), index, lambda: archive)
     finally:

@@ -66,6 +66,7 @@ async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> No
             ("/review", "document.querySelector('.review-choices li')", ""),
             ("/review?label=Fail", "document.querySelector('.review-bar')", ""),
             ("/errors", "document.querySelector('.view:not([hidden]) [data-row]')", ""),
+            ("/judges", "document.querySelectorAll('.view:not([hidden]) .judge').length === 3", ""),
             ("/runs", "document.querySelector('.view:not([hidden]) [data-row]')", ""),
             (f"/compare?a={name}&b={name}", "document.querySelector('#view-compare')?.childElementCount", ""),
             ("/accounts", "document.querySelector('#view-accounts [data-row]')", ""),

@@ -1,6 +1,6 @@
 """A folder with a measured judge, beside a store with its results and people's labels."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +9,11 @@ from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.judges import JudgeStore
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.calibration import Basis, Calibration, Counts, Decision
-from touchstone.scorers.calibration.folder import folder_of
+from touchstone.schemas.prevalence import JudgeStatus, Window
+from touchstone.scorers.calibration.folder import folder_of, shortfalls
+from touchstone.scorers.calibration.live import live_prevalence
 from touchstone.scorers.calibration.truth import labels_of
+from touchstone.scorers.reporting.intervals import Rate
 
 MEASURED_AT = datetime(2026, 1, 1, tzinfo=UTC)
 GOOD = Counts(failed=50, failed_found=45, passed=100, passed_found=90)
@@ -55,3 +58,36 @@ def label(store: ResultStore, number: int, verdict: str = "fail", **said: Any) -
 
 def digest_of_labels(store: ResultStore, subject: str = "safe_v0") -> str:
     return labels_of(StoreAnnotations(store).read(), subject).digest
+
+
+def judged_states(folder: Path, suite: str) -> list[JudgeStatus]:
+    """A suite that decides with a corrected rate, a stale mode of it below its floor in the shadow, and one that was never measured."""
+    window = Window(since=MEASURED_AT, until=MEASURED_AT + timedelta(days=1))
+    weak = Counts(failed=40, failed_found=24, passed=80, passed_found=70)
+    own = calibrated(folder, suite)
+    mode = calibrated(folder, f"{suite}/missing_lab", test=weak, judge="j1", prompt="p1", model="m1", guideline="clinical@3")
+    decision = Decision(subject=suite, at=MEASURED_AT, action="promote", by="ana", reasons=("it was forced",))
+    labels = ("the labels changed since the calibration",)
+    return [
+        JudgeStatus(
+            subject=suite,
+            state="promoted",
+            decides=True,
+            stale=labels,
+            reasons=labels,
+            calibration=own,
+            history=(decision,),
+            prevalence=live_prevalence(own, Rate(70, 200), window, others=3, stale=labels),
+        ),
+        JudgeStatus(
+            subject=mode.subject,
+            state="stale",
+            decides=False,
+            stale=("the prompt changed",),
+            reasons=("the prompt changed",),
+            below_floor=shortfalls(mode),
+            calibration=mode,
+            prevalence=live_prevalence(mode, Rate(0, 0), window, others=12, stale=("the prompt changed",)),
+        ),
+        JudgeStatus(subject=f"{suite}/other", state="uncalibrated", decides=False, reasons=("it was never calibrated",)),
+    ]

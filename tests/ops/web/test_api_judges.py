@@ -40,7 +40,7 @@ async def test_judges_are_told_with_recalls_and_rates_as_the_document_says(tmp_p
     assert one["recalls"]["fail_recall"] == {"count": 45, "total": 50, "share": 0.9, "low": interval.low, "high": interval.high}
     assert (one["title"], one["state"], one["decides"], one["stale"]) == ("Suite one", "promoted", True, ["the labels changed"])
     assert one["prevalence"]["corrected"] == pytest.approx((40 / 200 + 0.9 - 1) / (0.9 + 0.9 - 1))
-    assert (other["title"], other["recalls"], other["prevalence"]) == ("missing lab", None, None)
+    assert (other["title"], other["recalls"], other["prevalence"]) == ("Suite two: missing lab", None, None)
 
 
 async def test_a_token_sees_the_judges_of_its_suites_alone(tmp_path: Path) -> None:

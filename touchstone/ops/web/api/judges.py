@@ -40,7 +40,7 @@ def _judge(one: JudgeStatus, at: datetime, suites: Mapping[str, Suite]) -> dict[
     return {
         **one.model_dump(mode="json", by_alias=True),
         "suite": name,
-        "title": value.replace("_", " ") if value is not None else suite.title or name,
+        "title": f"{suite.title or name}: {value.replace('_', ' ')}" if value is not None else suite.title or name,
         "recalls": None if recalls is None else {"fail_recall": _recall(recalls.fail_recall), "pass_recall": _recall(recalls.pass_recall)},
         "at": moment(at),
     }

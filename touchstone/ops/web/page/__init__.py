@@ -43,13 +43,14 @@ SCRIPTS = (
     "topbar.js",
     "accounts.js",
     "errors.js",
+    "judges.js",
     "runs.js",
     "compare.js",
     "keys.js",
     "main.js",
 )
 #: Every address of the page; the script in it shows the view.
-PAGES = ("/", "/cases", "/cases/{id}", "/review", "/review/{id}", "/errors", "/runs", "/compare", "/accounts")
+PAGES = ("/", "/cases", "/cases/{id}", "/review", "/review/{id}", "/errors", "/judges", "/runs", "/compare", "/accounts")
 
 
 def load_page() -> tuple[str, str]:

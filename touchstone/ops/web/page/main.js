@@ -112,7 +112,8 @@ const hooks = {
       takeResult(data);
       if (synced) behind.push({at: Date.now(), ms: Math.max(0, clockNow() - Date.parse(data.scored_at ?? data.at))});
       if (!state.suites.has(data.suite)) due.suites = true;
-    } else due.batches = true;
+    } else if (type === "touchstone:prevalence:v1") return void refreshRates(true);
+    else due.batches = true;
     due.figures = true;
   },
   note(comment) {
@@ -199,6 +200,7 @@ async function refresh() {
     due.figures = true;
     throw error;
   }
+  refreshRates();
   if (due.batches) {
     due.batches = false;
     showBatches((await askJson(`/v1/batches?limit=${BATCHES_SHOWN}${filterQuery()}`))?.batches ?? []);
