@@ -11,8 +11,8 @@ PYTEST_ARGS ?=
 # and with two a third of the time was unused.
 QUICK := not integration and not slow and not chaos and not apache and not postgres
 SIDE_BY_SIDE := -n 3 --dist loadgroup
-# The other tests mostly wait for processes that they start, so three run side by side; each process of pytest has its own brokers.
-FEW_SIDE_BY_SIDE := -n 3 --dist worksteal
+# The other tests mostly wait for processes that they start, so four run side by side; each process of pytest has its own brokers.
+FEW_SIDE_BY_SIDE := -n 4 --dist worksteal
 BENCH_ARGS ?=
 comma := ,
 # Container images often set it. Then each of the hundreds of processes that tests start compiles every module that it imports: 2 s instead of .5.

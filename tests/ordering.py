@@ -16,7 +16,7 @@ from xdist.scheduler import LoadGroupScheduling
 #: Folders whose tests load model libraries.
 MODELS = ("tests/scorers/engines/", "tests/ops/lab/build/models/")
 #: Fixtures of a session that take seconds to make; the tests of each stay in one process.
-EXPENSIVE = ("apache_sasl_tls", "three_nodes", "one_node", "official_validator")
+EXPENSIVE = ("apache_sasl_tls", "three_nodes", "one_node", "shared_apache", "official_validator")
 #: Seconds of a test that does not say how long it takes.
 USUAL_S, SLOW_S, DATABASE_S = 1.5, 4.0, 0.3
 
@@ -70,10 +70,16 @@ def seconds_of(item: pytest.Item) -> float:
     return float(mark.args[0]) if mark.args else SLOW_S
 
 
+def fixtures_of(item: pytest.Item) -> tuple[str, ...]:
+    """The fixtures of a test, and those that its parameter `broker` asks for by name."""
+    chosen = getattr(getattr(item, "callspec", None), "params", {}).get("broker")
+    return (*getattr(item, "fixturenames", ()), *([f"shared_{chosen}"] if isinstance(chosen, str) else []))
+
+
 def bundle_of(item: pytest.Item) -> str:
     """The name of the tests that must stay in one process with this one; its own id if there are none."""
     for name in EXPENSIVE:
-        if name in getattr(item, "fixturenames", ()):
+        if name in fixtures_of(item):
             return name
     if (group := item.get_closest_marker("xdist_group")) is not None:
         return str(group.args[0])

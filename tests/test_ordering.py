@@ -1,6 +1,7 @@
 """How processes share the tests: see ordering.py."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -11,6 +12,7 @@ from tests.ordering import MODELS, ModelsTogether, shared_out
 class FakeItem:
     def __init__(self, name: str, seconds: float | None = None, fixtures: tuple[str, ...] = ()) -> None:
         self.nodeid, self.fixturenames = f"tests/test_{name}.py::test_{name}", fixtures
+        self.callspec = SimpleNamespace(params={})
         self.mark = None if seconds is None else pytest.mark.slow(seconds).mark
 
     def get_closest_marker(self, name: str) -> Any:
@@ -30,6 +32,12 @@ def test_each_process_begins_with_its_longest_and_the_time_is_shared() -> None:
 
 def test_tests_that_share_an_expensive_fixture_stay_together() -> None:
     items = [FakeItem("a", 5, ("three_nodes",)), FakeItem("b", 6), FakeItem("c", 5, ("three_nodes",)), FakeItem("d", 6)]
+    assert names(items, 2) == ["a", "c", "b", "d"]
+
+
+def test_tests_that_ask_for_a_broker_of_a_kind_stay_with_those_that_name_it() -> None:
+    items = [FakeItem("a", 5, ("shared_apache",)), FakeItem("b", 6), FakeItem("c", 5), FakeItem("d", 6)]
+    items[2].callspec = SimpleNamespace(params={"broker": "apache"})
     assert names(items, 2) == ["a", "c", "b", "d"]
 
 

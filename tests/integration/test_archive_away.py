@@ -144,7 +144,7 @@ class Scene:
 
     async def stop_in_the_middle(self) -> None:
         """SIGTERM while it writes ends it with 0, and its successor keeps the rest."""
-        await self.send(40 * MANY)
+        await self.send(20 * MANY)
         before = await self.committed()
         async with asyncio.timeout(WAIT_S):
             while await self.committed() == before:  # noqa: ASYNC110 -- another process commits
