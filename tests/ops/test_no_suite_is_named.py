@@ -10,7 +10,7 @@ from touchstone.scorers.registry import suite_entry_points
 
 ROOT = Path(touchstone.__file__).parent
 #: Commands that belong to a suite, and folders that measure or build for particular suites.
-OWN = {Path("ops/cli") / f"{name}.py" for name in ("safe", "loss", "eval", "eval_samples", "models", "fhir_validator")}
+OWN = {Path("ops/cli") / f"{name}.py" for name in ("safe", "loss", "eval", "eval_samples", "models", "fhir_validator", "judges_new")}
 OWN_FOLDERS = (Path("ops/lab"),)
 #: Names the extras of the distribution, one of which is called like a suite.
 OF_EXTRAS = Path("ops/local/extras.py")

@@ -29,8 +29,8 @@ _ClickException: Any = _UsageError.__base__
 #: Modules of this package; each registers its commands on import, in the order in which help shows them.
 COMMANDS = (
     "demo", "up", "score", "show", "safe", "loss", "eval", "eval_samples", "judge", "models", "topics", "produce", "tail", "dlq", "explain", "config", "doctor",
-    "worker", "projector", "archive", "serve", "viewer", "report", "annotations", "errors", "errors_cases", "judges", "judges_prevalence", "reconcile",
-    "replay", "kafka", "fhir_validator", "schemas", "selftest",
+    "worker", "projector", "archive", "serve", "viewer", "report", "annotations", "errors", "errors_cases", "judges", "judges_new",
+    "judges_prevalence", "reconcile", "replay", "kafka", "fhir_validator", "schemas", "selftest",
 )  # fmt: skip
 
 

@@ -86,6 +86,10 @@ class LabelledCases(Protocol):
         """What the judge says of these traces, each of them known."""
         ...
 
+    def cases(self, judge: Judge, traces: Collection[str]) -> "dict[str, Case]":
+        """Those of these traces, each of them known, whose content is at hand."""
+        ...
+
 
 class FileCases:
     """Cases of files that `touchstone score` reads. A case is named by its own id or its event's."""
@@ -120,6 +124,18 @@ class FileCases:
     def every_verdict(self, judge: Judge) -> "dict[str, Verdict]":
         """What the judge says of each case of the files, by event id."""
         return judge.scored((), self._sources(judge.suite), None, self._house)
+
+    def cases(self, judge: Judge, traces: Collection[str]) -> "dict[str, Case]":
+        """See `LabelledCases`."""
+        from touchstone.ops.batch.cases import BatchCase, cases_of
+
+        wanted = {self._events[name]: name for name in traces}
+        found: dict[str, Case] = {}
+        for source in self._sources(judge.suite) if wanted else ():
+            for one in cases_of(source, judge.suite, judge.settings, Chosen(frozenset(wanted)), self._house.files):
+                if isinstance(one, BatchCase) and one.event_id in wanted:
+                    found[wanted[one.event_id]] = one.case
+        return found
 
     def _sources(self, suite: "Suite") -> "Iterator[Source]":
         from touchstone.ops.batch.sources import find_sources
@@ -158,6 +174,10 @@ class StoredCases:
         cases = (case for event_id in missing if (case := self._case(judge, event_id)) is not None)
         scored = judge.scored(cases, (), missing, self._house) if missing else {}
         return verdicts | {missing[event_id]: verdict for event_id, verdict in scored.items()}
+
+    def cases(self, judge: Judge, traces: Collection[str]) -> "dict[str, Case]":
+        """See `LabelledCases`."""
+        return {name: case.case for name in traces if (case := self._case(judge, self._annotations.event_of(name))) is not None}
 
     def _stored(self, judge: Judge, name: str) -> "Verdict | None":
         """The verdict of the newest stored result of this configuration."""
