@@ -18,7 +18,7 @@ NAMES = sorted({alert["alert"] for alert in EVERY_ALERT})
 #: promtool takes seconds of a processor, on a very busy machine minutes.
 PATIENCE_S = 900
 #: Labels that may stand in an alert's text: names of processes, suites, engines and models, never what was scored.
-TELLABLE = {"job", "instance", "suite", "engine", "dependency", "model", "outcome", "suite_version", "config_digest"}
+TELLABLE = {"job", "instance", "suite", "subject", "engine", "dependency", "model", "outcome", "suite_version", "config_digest"}
 
 
 def run(tool: str, *arguments: str) -> str:

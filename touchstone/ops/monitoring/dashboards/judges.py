@@ -84,6 +84,25 @@ MONEY = Row(
     ],
     width=8,
 )  # fmt: skip
+PEOPLE = Row(
+    "Judges held against people",
+    [
+        lines("Corrected failure rate", "Live failure rate of a suite or of one of its modes, corrected for its judge's errors, with the ends of its 95 % "
+              "interval. A line that ends cannot be corrected now.", "percentunit",
+              (of("touchstone_corrected_failure_ratio", own=PROCESS), "{{subject}} {{bound}}")),
+        lines("Failure rate seen", "The same rate as the judge reports it, its errors left in.", "percentunit",
+              (of("touchstone_seen_failure_ratio", own=PROCESS), "{{subject}}")),
+        states("Calibrations", "Red while judge, prompt, model, guideline or labels are others than those that were measured.",
+               (f'1 - {of("touchstone_calibration_stale", own=PROCESS)}', "{{subject}}"), bad="stale", good="holds"),
+        states("Decides", "Green while a judge's answers may decide labels; in the shadow they are counted only.",
+               (f'1 - {of("touchstone_judge_shadow", own=PROCESS)}', "{{subject}}"), bad="shadow", good="decides"),
+        states("Floor", "Red where a recall is below the floor, or was measured on too few cases.",
+               (f'1 - {of("touchstone_judge_below_floor", own=PROCESS)}', "{{subject}}"), bad="below", good="reached"),
+        lines("Not looked at", "What the projector could not read or send when it looked at the judges.", "cps",
+              (per_s("touchstone_judges_failures_total", by="reason", own=PROCESS), "{{reason}}")),
+    ],
+    width=8,
+)  # fmt: skip
 COST = Row(
     "Cost",
     [
@@ -96,4 +115,4 @@ COST = Row(
         lines("Memory", "Resident memory of the workers of a suite.", "bytes", (MEMORY, "{{suite}}"), stacked=True),
     ],
 )  # fmt: skip
-PAGE = Page("touchstone-judges", "Touchstone / Judges and cost", "What suites ask of others, and what a result costs.", [STAGES, JUDGES, MONEY, COST])
+PAGE = Page("touchstone-judges", "Touchstone / Judges and cost", "What suites ask of others, and what a result costs.", [STAGES, JUDGES, PEOPLE, MONEY, COST])
