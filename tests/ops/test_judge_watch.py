@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +8,7 @@ from structlog.testing import capture_logs
 
 from tests.ops.judge_folders import GOOD, calibrated, decided, digest_of_labels, label, source_of
 from tests.streams.results_topic import BEGAN, projection, result
+from touchstone.ops.store.guidelines import Guidelines
 from touchstone.ops.store.judges import JudgeStore
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.calibration import Counts
@@ -238,3 +240,13 @@ def test_a_judge_that_was_removed_is_forgotten(store: ResultStore, folder: Path)
     (folder / "other" / "calibration.json").unlink()
     assert watched.look().gone == ("other",)
     assert [one.subject for one, _ in JudgeStore(store.engine).states()] == ["safe_v0"]
+
+
+def test_a_new_version_of_the_guideline_makes_a_calibration_stale(store: ResultStore, folder: Path) -> None:
+    watched = Watched(store, folder)
+    label(store, 1, guideline="clinical@1")
+    calibrated(folder, labels=digest_of_labels(store), guideline="clinical@1")
+    Guidelines(store.engine).save("clinical", "…", "ana", datetime(2026, 1, 1, tzinfo=UTC))
+    assert watched.judge().stale == ()
+    Guidelines(store.engine).save("clinical", "… …", "ana", datetime(2026, 1, 1, tzinfo=UTC))
+    assert watched.judge().stale == ("the guideline changed to clinical@2 since the calibration",)

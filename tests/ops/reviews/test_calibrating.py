@@ -75,6 +75,21 @@ def test_a_look_at_the_dev_set_asks_nothing_of_the_test_set_and_replaces_no_meas
     assert run(tmp_path, basis=LLM.model_copy(update={"prompt": "p2"})).kept
 
 
+@pytest.mark.parametrize("share", [0.2, 1.0])
+def test_a_judge_that_was_away_is_not_measured_and_its_test_set_is_not_read(tmp_path: Path, share: float) -> None:
+    def away(traces: Collection[str]) -> tuple[Mapping[str, Verdict], None]:
+        return {name: "unanswered" if number < share * len(traces) else TRUTH[name] for number, name in enumerate(traces)}, None
+
+    with pytest.raises(ConfigError, match="gave no verdict"):
+        run(tmp_path, away, reads_test=True)
+    assert (read_calibration(tmp_path, SUBJECT), reads_of(tmp_path, SUBJECT)) == (None, 0)
+
+
+def test_cases_that_the_judge_does_not_judge_are_no_measurement(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no verdict on any of"):
+        run(tmp_path, lambda traces: (dict.fromkeys(traces, "unjudged"), None))
+
+
 def test_an_example_of_the_prompt_outside_the_training_split_is_an_error(tmp_path: Path) -> None:
     run(tmp_path)
     parts = read_splits(tmp_path, SUBJECT).parts

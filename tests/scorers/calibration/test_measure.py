@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from touchstone.schemas.calibration import Basis, Calibration
-from touchstone.schemas.result import FileRef, ScoreResult
+from touchstone.schemas.result import Failure, FileRef, ScoreResult
 from touchstone.scorers.calibration.folder import recalls_of
 from touchstone.scorers.calibration.measure import Known, Plan, measure, parts_of, patient_of, to_judge, verdict_of
 from touchstone.scorers.calibration.splits import Part
@@ -77,11 +77,13 @@ def test_the_value_of_a_judge_is_its_verdict() -> None:
     assert verdict_of(result("Pass", {"x": 0.0}), "x") is True
     assert verdict_of(result("Fail", {"x": 1.0}), "x") is False
     assert verdict_of(result("Fail", {"y": 1.0}), "x") == "unjudged"
+    assert verdict_of(result("Pass", {}, Failure(component="x", kind="unavailable", code="timeout")), "x") == "unanswered"
+    assert verdict_of(result("unscored", {}, Failure(component="judge", kind="unavailable", code="timeout")), "") == "unanswered"
 
 
-def result(label: Any, values: dict[str, float]) -> ScoreResult:
+def result(label: Any, values: dict[str, float], *failures: Failure) -> ScoreResult:
     fields: dict[str, Any] = {"result_id": "r", "event_id": "e", "case_id": None, "kind": "trace", "suite": "s", "suite_version": "1", "config_digest": "d"}
-    return ScoreResult(**fields, label=label, values=values, source=FileRef(file="f"), scored_at=datetime(2026, 2, 3, tzinfo=UTC))
+    return ScoreResult(**fields, label=label, values=values, failures=failures, source=FileRef(file="f"), scored_at=datetime(2026, 2, 3, tzinfo=UTC))
 
 
 def test_two_traces_of_one_patient_are_in_one_part_and_a_nameless_one_is_its_own_patient() -> None:

@@ -27,6 +27,8 @@ from touchstone.scorers.calibration.splits import LeakError, refuse_leaks
 from touchstone.scorers.calibration.truth import Truth
 from touchstone.scorers.reporting import Verdict as Outcome
 
+#: The share of cases that a judge may leave without an answer in a measurement.
+UNANSWERED_MAX: Final = 0.1
 #: The sentence of the history by which readings of the test set are counted.
 TEST_READ: Final = "the test set was read"
 
@@ -51,7 +53,7 @@ def calibrate(
     """Measure a judge and keep what was measured. `ask`: the judge's verdicts on traces, and the model that gave them; it is asked only what is needed.
 
     Raises `ConfigError`: without a labelled case, for an example of the prompt outside the training split, and for a second reading of the test set that
-    nobody asked for (`again`).
+    nobody asked for (`again`), and where the judge did not answer.
     """
     if not truth.labels:
         why = ", ".join(f"{count} {reason}" for reason, count in truth.left_out.items())
@@ -73,6 +75,7 @@ def calibrate(
         raise ConfigError(f"{plan.subject}: {error}") from None
     write_splits(root, plan.subject, Splits(seed=plan.seed, parts={**splits.parts, **parts}))
     verdicts, model = ask(to_judge(truth, known, parts, reads_test=plan.reads_test))
+    _refuse_silence(plan.subject, verdicts.values())
     plan = replace(plan, test_reads=reads + plan.reads_test, basis=plan.basis.model_copy(update={"model": model}))
     found = measure(plan, truth, known, parts, verdicts)
     kept = plan.reads_test or before is None or before.test is None or measured(before.basis) != measured(plan.basis)
@@ -81,6 +84,18 @@ def calibrate(
     said = f"{TEST_READ}, time {plan.test_reads}" if plan.reads_test else "the dev set alone"
     decide(root, Decision(subject=plan.subject, at=plan.at, action="calibrate", reasons=(said,), calibration=measured(plan.basis)))
     return Kept(found, kept)
+
+
+def _refuse_silence(subject: str, verdicts: Collection[Verdict]) -> None:
+    """Refuse a measurement of a judge that was away: it would be kept, and the test set would count as read."""
+    silent = sum(verdict == "unanswered" for verdict in verdicts)
+    if silent > UNANSWERED_MAX * len(verdicts):
+        raise ConfigError(
+            f"{subject} was asked about {len(verdicts)} cases and gave no verdict on {silent}; nothing was kept. touchstone doctor says whether it can be "
+            f"reached"
+        )
+    if verdicts and all(isinstance(verdict, str) for verdict in verdicts):
+        raise ConfigError(f"{subject} has no verdict on any of {len(verdicts)} labelled cases; nothing was kept. Are these the cases that it judges?")
 
 
 def test_reads(root: Path, subject: str) -> int:

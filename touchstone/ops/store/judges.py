@@ -10,6 +10,7 @@ from sqlalchemy import Engine, func, select
 
 from touchstone.ops.store.case_query import Scanned
 from touchstone.ops.store.engine import reading, writing
+from touchstone.ops.store.queue_tables import guidelines
 from touchstone.ops.store.rows import from_micros
 from touchstone.ops.store.schema import annotations, judges, results
 from touchstone.schemas.annotation import AnnotationRecord
@@ -63,6 +64,12 @@ class JudgeStore:
         with reading(self.engine) as connection:
             count, latest = connection.execute(select(func.count(), func.coalesce(func.max(annotations.c.at), 0)).select_from(annotations)).one()
         return count, latest
+
+    def guidelines(self) -> dict[str, int]:
+        """Name of each guideline → its newest version."""
+        query = select(guidelines.c.name, func.max(guidelines.c.version)).group_by(guidelines.c.name)
+        with reading(self.engine) as connection:
+            return dict(connection.execute(query).tuples().all())
 
     def keep_states(self, states: Iterable[JudgeStatus], now: float) -> None:
         """Write the states of some judges."""

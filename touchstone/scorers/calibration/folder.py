@@ -139,8 +139,19 @@ def stale(calibration: Calibration, now: Basis, parts: Iterable[str] = PARTS) ->
     for part in parts:
         before, after = getattr(calibration.basis, part), getattr(now, part)
         if after and after != before:
-            changed.append(f"{_WORDS.get(part, f'the {part}')} changed{'' if part == 'labels' else f' from {before} to {after}'} since the calibration")
+            changed.append(f"{_WORDS.get(part, f'the {part}')} changed{_from_to(part, before, after)} since the calibration")
     return tuple(changed)
+
+
+def _from_to(part: str, before: str | None, after: str) -> str:
+    """What a part was and is, in the words of a sentence."""
+    if part == "labels":
+        return ""
+    if part == "guideline":
+        # Labels may follow several versions: only the new ones are news.
+        known = set((before or "").split(", "))
+        return f" to {', '.join(one for one in after.split(', ') if one not in known) or after}"
+    return f" from {before} to {after}"
 
 
 def recalls_of(counts: Counts) -> Recalls:

@@ -18,6 +18,8 @@ from touchstone.scorers.calibration.truth import Label, Truth
 SLICE_LEAST: Final = 5
 SLICES_MAX: Final = 60
 LISTED_MAX: Final = 500
+#: Kinds of failure of something that may answer another time.
+AWAY: Final = frozenset({"unavailable", "shed", "timeout"})
 #: A judge's verdict: true if it fails the case, or why there is none.
 Verdict = bool | str
 
@@ -69,10 +71,11 @@ def to_judge(truth: Truth, known: Mapping[str, Known], parts: Mapping[str, Part]
 def verdict_of(result: ScoreResult, judge: str, review_as: ReviewAs = "pass") -> Verdict:
     """What a result says of a case: its label, or the value of one judge. A text says why it has no verdict."""
     if judge:
-        value = result.values.get(judge)
-        return "unjudged" if value is None else value < 1
+        if (value := result.values.get(judge)) is not None:
+            return value < 1
+        return "unanswered" if any(one.component == judge for one in result.failures) else "unjudged"
     if result.label == "unscored":
-        return "unjudged"
+        return "unanswered" if any(one.kind in AWAY for one in result.failures) else "unjudged"
     if result.label in {"Pass", "Fail"}:
         return result.label == "Fail"
     return "reviewed" if review_as == "leave-out" else review_as == "fail"

@@ -6,7 +6,7 @@ mode, and one that failed without a reason says nothing of it.
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Final, Literal
@@ -23,7 +23,8 @@ LEFT_OUT: Final = {
     "disagreed": "reviewers disagree, and no verdict is settled",
     "chosen": "it was chosen for review by a filter, which biases rates",
     "no_input": "the case is not at hand",
-    "unjudged": "the judge gave no verdict",
+    "unjudged": "the judge could not be asked about it, such as a mode without the list that it reads",
+    "unanswered": "the judge was asked and gave no verdict",
     "reviewed": "the suite's label is Review or Warn, and these are left out",
 }
 Verdict = Literal["fail", "pass", "uncoded", "no_verdict"]
@@ -85,6 +86,15 @@ def labels_of(records: Iterable[AnnotationRecord], subject: str) -> Truth:
         else:
             left_out[found] += 1
     return Truth(tuple(labels), dict(left_out), tuple(pairs))
+
+
+def guideline_now(followed: str | None, newest: Mapping[str, int]) -> str | None:
+    """The guidelines that labels follow, as `Truth.guideline` names them, with any newer version that there is by now. `newest`: name → version."""
+    if not followed:
+        return followed
+    versions = set(followed.split(", "))
+    versions |= {f"{name}@{newest[name]}" for one in tuple(versions) if (name := one.rpartition("@")[0]) in newest}
+    return ", ".join(sorted(versions))
 
 
 def _label(trace_id: str, written: Sequence[AnnotationRecord], suite: str, mode: str, pairs: list[tuple[bool, bool]]) -> Label | str:

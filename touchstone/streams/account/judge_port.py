@@ -62,6 +62,10 @@ class JudgeSource(Protocol):
         """All annotations, in the order in which they were written. Raises `ConfigError` for one that cannot be read."""
         ...
 
+    def guidelines(self) -> Mapping[str, int]:
+        """Name of each guideline → its newest version."""
+        ...
+
     def keep_states(self, states: Iterable[JudgeStatus], now: float) -> None:
         """Write the states of some judges."""
         ...

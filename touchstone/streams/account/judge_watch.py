@@ -19,7 +19,7 @@ from touchstone.schemas.settings.house import JudgesSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.calibration.folder import DECIDING, read_calibration, read_history, shortfalls, stale, status, subjects_in
 from touchstone.scorers.calibration.live import answered_by, live_prevalence, suite_and_value
-from touchstone.scorers.calibration.truth import labels_of
+from touchstone.scorers.calibration.truth import guideline_now, labels_of
 from touchstone.scorers.reporting.intervals import Rate
 from touchstone.streams.account.judge_port import JudgeSource, Verdicts, Way
 from touchstone.streams.account.projection import ResultRow
@@ -77,6 +77,7 @@ class JudgeWatch:
         self._known: dict[str, JudgeStatus] | None = None
         self._labels: dict[str, _Labels] = {}
         self._labelled: tuple[int, int] | None = None
+        self._guidelines: Mapping[str, int] = {}
         self._told: dict[str, str] = {}
         self._failures: Counter[str] = Counter()
         self._looking = threading.Lock()
@@ -151,6 +152,7 @@ class JudgeWatch:
 
     def _read_labels(self, subjects: Iterable[str]) -> None:
         """Read what people say of the subjects, if anybody has said anything since, or a subject is new."""
+        self._guidelines = self._source.guidelines()
         state = self._source.annotations_state()
         wanted = set(subjects)
         if state == self._labelled and wanted <= self._labels.keys():
@@ -202,7 +204,7 @@ class JudgeWatch:
         labels = self._labels.get(subject, _Labels())
         told: Mapping[str, str | None] = list(answering.values())[-1] if answering else {}
         before = {} if calibration is None else {"prompt": calibration.basis.prompt, "model": calibration.basis.model}
-        return Basis(**({"judge": ""} | before | dict(told)), guideline=labels.guideline, labels=labels.digest)
+        return Basis(**({"judge": ""} | before | dict(told)), guideline=guideline_now(labels.guideline, self._guidelines), labels=labels.digest)
 
     def _prevalence(self, calibration: Calibration, totals: Mapping[Way, Verdicts], answering: _Answering, changed: tuple[str, ...]) -> LivePrevalence:
         """The corrected rate of the results by the judge that was measured; those of another one are not counted."""

@@ -1,6 +1,6 @@
 """Every subject that can be measured against people, and how far each is trusted."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +63,7 @@ def _bases(suite: "Suite", settings: Any) -> dict[str, Basis]:
 
 def now_of(subject: str, basis: Basis, settings: "Settings", annotated: Path | None) -> Basis:
     """The basis with the guideline and the labels that there are now; without them where there is no store. Raises `ConfigError`."""
-    return _with_labels(subject, basis, _records(settings, annotated))
+    return _with_labels(subject, basis, *_said(settings, annotated))
 
 
 def standing(settings: "Settings", annotated: Path | None) -> list[Standing]:
@@ -73,42 +73,43 @@ def standing(settings: "Settings", annotated: Path | None) -> list[Standing]:
     from touchstone.scorers.registry import usable_suites
     from touchstone.scorers.suite_settings import suite_settings_for_files
 
-    records, root, found = _records(settings, annotated), settings.judges.folder, []
+    (records, guidelines), root, found = _said(settings, annotated), settings.judges.folder, []
     for suite in usable_suites().values():
         try:
             bases = _bases(suite, suite_settings_for_files(suite))
         except ConfigError:
             continue  # its settings cannot be used, which its own commands say
         for subject, basis in bases.items():
-            now = _with_labels(subject, basis, records)
+            now = _with_labels(subject, basis, records, guidelines)
             found.append(Standing(subject, status_of(root, subject, now), read_calibration(root, subject)))
     return found
 
 
-def _records(settings: "Settings", annotated: Path | None) -> "Sequence[AnnotationRecord] | None":
-    """The annotations of a file, or of the store; None where there is no store."""
+def _said(settings: "Settings", annotated: Path | None) -> "tuple[Sequence[AnnotationRecord], Mapping[str, int]]":
+    """The annotations of a file, or of the store, and the newest version of each guideline; none where there is no store."""
     from touchstone.ops.reviews.annotations import FileAnnotations, StoreAnnotations
+    from touchstone.ops.store.judges import JudgeStore
     from touchstone.ops.store.results import ResultStore
     from touchstone.scorers.base import ConfigError
 
     if annotated is not None:
-        return FileAnnotations(annotated).read()
+        return FileAnnotations(annotated).read(), {}
     with suppress(ConfigError):
         results = ResultStore.open(settings.store.url.get_secret_value())
         try:
-            return StoreAnnotations(results).read()
+            return StoreAnnotations(results).read(), JudgeStore(results.engine).guidelines()
         finally:
             results.close()
-    return None
+    return (), {}
 
 
-def _with_labels(subject: str, basis: Basis, records: "Sequence[AnnotationRecord] | None") -> Basis:
-    from touchstone.scorers.calibration.truth import labels_of
+def _with_labels(subject: str, basis: Basis, records: "Sequence[AnnotationRecord]", guidelines: "Mapping[str, int]") -> Basis:
+    from touchstone.scorers.calibration.truth import guideline_now, labels_of
 
     if not records:
         return basis
     truth = labels_of(records, subject)
-    return basis.model_copy(update={"guideline": truth.guideline, "labels": truth.digest if truth.labels else ""})
+    return basis.model_copy(update={"guideline": guideline_now(truth.guideline, guidelines), "labels": truth.digest if truth.labels else ""})
 
 
 def lines_of(found: Sequence[Standing]) -> Iterator[str]:
