@@ -1,6 +1,7 @@
 """axe-core finds nothing serious in any view of the page, nor in an HTML report: in light and dark, on a desk and on a phone."""
 
 import asyncio
+from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ from tests.browser.conftest import Open, Tab
 from tests.browser.seeded import SUITES, seeded, seeded_service
 from tests.ops.reports.test_html_reading import page_of, reading
 from tests.ops.test_show import EVERY_SECTION
+from tests.ops.web.served import NOW, Served
+from touchstone.ops.store.queue_rows import Definition
+from touchstone.ops.store.queues import Queues
+from touchstone.ops.store.results import ResultStore
 
 RUN = """async (rules) => {
   const found = await axe.run(document, {resultTypes: ["violations"], ...(rules ? {runOnly: rules} : {})});
@@ -48,6 +53,20 @@ async def violations(tab: Tab, where: str) -> list[str]:
     return found
 
 
+async def a_queue(web: Served, folder: Path) -> None:
+    """A queue in which two reviewers differ, drawn at the moment of the seeded results."""
+    await web.client.put("/api/guidelines/clear", json={"text": "Pass: nothing is wrong."})
+    store = ResultStore.open(f"sqlite:///{folder / 'store.db'}")
+    Queues(store.engine).create("blind", Definition(filter="label=Fail", size=3, reviewers=2, guideline="clear"), datetime.fromtimestamp(NOW, UTC))
+    store.close()
+    items = (await web.get("/api/queues/blind/cases")).json()["items"]
+    event = items[-1]["event_id"]
+    for reviewer, verdict in (("ann", "pass"), ("bob", "fail")):
+        etag = (await web.get(f"/api/cases/{event}")).headers["ETag"]
+        body = {"annotations": [{"reviewer": reviewer, "verdict": verdict, "notes": "a note", "queue": "blind"}]}
+        (await web.client.patch(f"/api/cases/{event}", json=body, headers={"If-Match": etag})).raise_for_status()
+
+
 async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> None:
     pytest.importorskip("axe_playwright_python")
     made = await asyncio.to_thread(lambda: asyncio.run(seeded(36)))
@@ -57,14 +76,17 @@ async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> No
     async with seeded_service(made, tmp_path) as web:
         runs = (await web.get("/api/runs")).json()["runs"]
         name = next(one["run"] for one in runs)
+        await a_queue(web, tmp_path)
         views: list[tuple[str, str, Any]] = [
             ("/", "document.querySelector('.suite') && document.querySelector('#feed .row')", "document.querySelector('.suite .toggle').click()"),
             ("/", "document.querySelector('.suite')", "setWall(true)"),
             ("/", "document.querySelector('.suite')", "setWall(false); showKeys()"),
             ("/cases", "document.querySelector('[data-row]') && document.querySelector('[data-by=label] .facet')", ""),
             *((f"/cases/{one.event_id}", "document.querySelector('.case .checks, .case .section')", "") for one in failed.values()),
-            ("/review", "document.querySelector('.review-choices li')", ""),
-            ("/review?label=Fail", "document.querySelector('.review-bar')", ""),
+            ("/review", "document.querySelector('.queue') && document.querySelector('.review-choices li')", ""),
+            ("/review?label=Fail", "document.querySelector('.review-bar') && document.querySelector('.three .tabbed')", ""),
+            ("/review/blind?at=1", "document.querySelector('.review-bar progress') && document.querySelector('.case-centre .tabbed')", ""),
+            ("/review/blind/disagreements", "document.querySelector('.disagreement')", ""),
             ("/errors", "document.querySelector('.view:not([hidden]) [data-row]')", ""),
             ("/judges", "document.querySelectorAll('.view:not([hidden]) .judge').length === 3", ""),
             ("/runs", "document.querySelector('.view:not([hidden]) [data-row]')", ""),
@@ -72,6 +94,7 @@ async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> No
             ("/accounts", "document.querySelector('#view-accounts [data-row]')", ""),
         ]
         tab = await look(web.address)
+        await tab.page.evaluate("sessionStorage.setItem('touchstone.reviewer', 'ann')")
         for address, ready, then in views:
             await tab.page.evaluate(LEAVE, address)
             await tab.until(f"({ready}) !== null && Boolean({ready})")

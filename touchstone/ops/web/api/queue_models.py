@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from touchstone.ops.store.queue_rows import QueueState
-from touchstone.ops.web.api.models import Annotation
+from touchstone.ops.web.api.models import Annotation, Can
 from touchstone.ops.web.response_models import Answer
 
 
@@ -62,9 +62,10 @@ class Queue(Answer):
 
 
 class Queues(Answer):
-    """All queues, the newest first."""
+    """All queues, the newest first. `can`: what this client may do with them."""
 
     queues: list[Queue]
+    can: Can
 
 
 class Pair(Answer):

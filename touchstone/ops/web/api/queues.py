@@ -59,7 +59,8 @@ class ReviewQueues:
         reviewer = reviewer_in(call, call.query.get("reviewer"))
         rows = [row for row in queues.all() if call.grant.scope is None or row.definition.suite in call.grant.scope]
         counts = queues.counts([row.name for row in rows])
-        return Json({"queues": [self._described(row, counts[row.name], call, reviewer) for row in rows]})
+        can = {scope: call.grant.may(scope) for scope in ("text", "annotate", "admin")} | {"reviewer": call.grant.name or None}
+        return Json({"queues": [self._described(row, counts[row.name], call, reviewer) for row in rows], "can": can})
 
     def _create(self, call: Call) -> Response:
         body = read_body(QueueBody, call.body)

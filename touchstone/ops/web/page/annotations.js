@@ -21,14 +21,14 @@ const annotationsPanel = (() => {
   /** An annotation of either shape in words. */
   function judgement(one) {
     const facts = [one.severityTag && words(one.severityTag), one.qualityRating && `quality ${one.qualityRating}`, ...(one.commonIssues ?? []).map(words), one.failureMode && `failure mode ${one.failureMode}`];
-    return h("li.judgement", {}, h("div", {}, h("b", {}, reviewerOf(one) ?? "somebody"), " ", one.verdict && chip(one.verdict), passOf(one) > 1 && ` pass ${passOf(one)}`),
+    return h("li.judgement", {}, h("div", {}, h("b", {}, reviewerOf(one) ?? "somebody"), " ", one.verdict && chip(one.verdict), one.settled && " settled: this verdict counts", passOf(one) > 1 && ` pass ${passOf(one)}`),
       h("span.rest", {}, [moment(full, one.timestamp ?? one.annotatedAt ?? one.at), ...facts].filter(Boolean).join(" · ")), one.notes && h("p", {}, one.notes));
   }
 
   /** The fields of the form. `tags`: at most nine, for the keys 1 to 9. */
-  function fields(tags) {
+  function fields(tags, severities) {
     const made = {
-      tags, marks: null, note: h("textarea", {name: "notes", maxlength: 10_000, rows: 3}), reviewer: h("input", {name: "reviewer", required: true, maxlength: 100, value: remembered(REVIEWER_KEY), autocomplete: "off", spellcheck: "false"}),
+      tags, severities, marks: null, note: h("textarea", {name: "notes", maxlength: 10_000, rows: 3}), reviewer: h("input", {name: "reviewer", required: true, maxlength: 100, value: remembered(REVIEWER_KEY), autocomplete: "off", spellcheck: "false"}),
       pass: h("input", {name: "reviewPass", type: "number", min: 1, max: PASS_MAX, value: remembered(PASS_KEY) || "1", title: "1: the first reading; raise it to judge again, for example once failure modes are named"}),
       mode: h("input", {name: "failureMode", maxlength: 200, autocomplete: "off", spellcheck: "false"}), other: h("input", {name: "commonIssues", maxlength: 500, autocomplete: "off", spellcheck: "false", "aria-label": "Other tags, separated by commas", placeholder: "other tags, with commas"}),
       status: h("p.saved", {role: "status"}), buttons: h("div.buttons"), conflict: h("div.conflict", {hidden: true, role: "group", "aria-label": "Two versions"}),
@@ -37,7 +37,7 @@ const annotationsPanel = (() => {
     made.form = h("form.verdict", {novalidate: true}, h("fieldset.pass-fail", {}, h("legend.sr", {}, "Verdict"), choice("verdict", "pass", ["✓ Pass ", h("kbd", {}, "p")]), choice("verdict", "fail", ["✕ Fail ", h("kbd", {}, "f")])),
       labelled(h("span", {}, "Note: write what you see ", h("kbd", {}, "n")), made.note),
       h("fieldset.tags", {}, h("legend", {}, "Tags: common issues"), tags.map((tag, at) => choice("tag", tag, [h("kbd", {}, String(at + 1)), ` ${words(tag)}`], "checkbox")), made.other),
-      h("fieldset.severity-tags", {"data-options": "severityTag"}, h("legend", {}, "Severity"), SEVERITY_TAGS.map(([value, text]) => choice("severityTag", value, text))),
+      h("fieldset.severity-tags", {"data-options": "severityTag"}, h("legend", {}, "Severity"), severities.map(([value, text]) => choice("severityTag", value, text))),
       h("fieldset.ratings", {"data-options": "qualityRating"}, h("legend", {}, "Quality, 1 (poor) to 5 (excellent)"), RATINGS.map((name, at) => choice("qualityRating", String(at + 1), String(at + 1)))),
       labelled("Failure mode", made.mode),
       made.marks.node, h("div.who", {}, labelled("Reviewer", made.reviewer), labelled("Review pass", made.pass)), made.buttons, made.status, made.conflict);
@@ -59,11 +59,11 @@ const annotationsPanel = (() => {
   }
 
   /** Put an annotation into the form; null empties it. */
-  function write({form, note, mode, other, marks, tags}, one) {
+  function write({form, note, mode, other, marks, tags, severities}, one) {
     const issues = one?.commonIssues ?? [];
     for (const input of form.querySelectorAll("input[type=radio], input[type=checkbox]")) {
       input.checked = input.name === "verdict" ? input.value === one?.verdict : input.name === "qualityRating" ? input.value === String(one?.qualityRating ?? "")
-        : input.name === "severityTag" ? input.value === (SEVERITY_TAGS.some(([value]) => value === one?.severityTag) ? one.severityTag : "") : issues.includes(input.value);
+        : input.name === "severityTag" ? input.value === (severities.some(([value]) => value === one?.severityTag) ? one.severityTag : "") : issues.includes(input.value);
     }
     note.value = one?.notes ?? "";
     mode.value = one?.failureMode ?? "";
@@ -76,7 +76,8 @@ const annotationsPanel = (() => {
    * told(): something was saved; queue: whose reviewer and pass are fixed}.
    */
   function annotationsPanel(one, {review = null} = {}) {
-    const queue = review?.queue ?? null, made = fields((queue?.tags?.length ? queue.tags : TAGS).slice(0, 9)), {form, reviewer, pass} = made, draft = draftOf(one), may = draft.found.can?.annotate !== false;
+    const queue = review?.queue ?? null, severities = queue?.severity_tags?.length ? [SEVERITY_TAGS[0], ...queue.severity_tags.map((name) => [name, words(name)])] : SEVERITY_TAGS;
+    const made = fields((queue?.tags?.length ? queue.tags : TAGS).slice(0, 9), severities), {form, reviewer, pass} = made, draft = draftOf(one), may = draft.found.can?.annotate !== false;
     const named = draft.found.can?.reviewer ?? null; // the token's own name: nobody writes in another's
     if (queue) {
       Object.assign(reviewer, {value: queue.reviewer, readOnly: true, title: "The queue was opened under this name"});

@@ -52,7 +52,7 @@ const caseParts = (() => {
     const model = event.attributes?.model ?? event.correlation?.model ?? found.model;
     return [
       h("div.case-head", {}, h("h1", {}, result?.name ?? found.name ?? found.case_id ?? one.id), result && chip(field(result, "label")),
-        h("div.case-tools", {}, replay && copying("Copy: score again", replay), copying("Copy: link", linkOf(one)))),
+        one.about === null && h("div.case-tools", {}, replay && copying("Copy: score again", replay), copying("Copy: link", linkOf(one)))),
       h("p.case-facts", {}, [result && h("a", {href: casesPath({suite: field(result, "suite")})}, titleOf(field(result, "suite"))), result && h("span", {}, `version ${field(result, "suite_version")}`), found.kind && h("span", {}, found.kind),
         typeof model === "string" && h("a", {href: casesPath({model})}, model), result && h("time", {datetime: at(result)}, moment(full, at(result))), found.source && h("span", {}, found.source), h("span", {}, `event ${found.event_id ?? one.id}`)]),
     ];

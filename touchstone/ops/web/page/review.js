@@ -58,8 +58,8 @@
       return h("nav.review-bar", {"aria-label": "Review"}, place, h("span.rest", {}, words || "all cases"), judged > 0 && h("span.rest", {}, `${grouped.format(judged)} judged`), h("a", {href: `/cases?${queue.filter}`}, "The list"),
         h("a", {href: `/review?queue_of=${encodeURIComponent(queue.filter)}`}, "Make a queue of it"));
     }
-    const {info, about} = queue, done = queue.done ?? 0;
-    const who = info.reviewer || session.link ? null : h("button.plain", {type: "button", title: "Review under another name", click: () => { annotationsPanel.remember(""); queue = null; showAddress(); }}, "change");
+    const {info, about} = queue, done = queue.done ?? 0, isChosen = about.reviewer === annotationsPanel.remembered().trim();
+    const who = !isChosen || session.link ? null : h("button.plain", {type: "button", title: "Review under another name", click: () => { annotationsPanel.remember(""); queue = null; showAddress(); }}, "change");
     return h("nav.review-bar", {"aria-label": "Review"}, place, h("progress", {max: info.total, value: done, "aria-label": "Cases with your verdict"}), h("span.rest", {}, `${grouped.format(done)} done`),
       h("b", {}, info.title || info.name), h("span.rest", {}, `reviewer ${about.reviewer}`, info.review_pass > 1 && `, pass ${info.review_pass}`), who, h("a", {href: `${home()}/disagreements`}, "Disagreements"), !session.link && h("a", {href: "/review"}, "All queues"));
   }
@@ -75,9 +75,6 @@
       info && open >= 0 && h("p", {}, h("a", {href: address(open)}, "To the first case that you skipped")), info && h("p", {}, h("a", {href: `${home()}/disagreements`}, "Disagreements")), session.link ? null : h("p", {}, other)));
   }
 
-  /** Under which name a queue is reviewed: the token's, the one given before, or none yet. */
-  const reviewerOf = (info) => info.reviewer || annotationsPanel.remembered().trim();
-
   function askName(root, info) {
     const field = h("input", {name: "reviewer", required: true, maxlength: 100, autocomplete: "off", spellcheck: "false"});
     root.replaceChildren(h("h1", {}, info.title || info.name), h("form.card.ask-name", {submit: (event) => {
@@ -91,14 +88,19 @@
 
   /** The queue of the address is open in `queue`; false if something else is shown in its place. */
   async function opened(name, query, root, signal) {
-    if (queue?.info?.name === name && queue.about.reviewer === reviewerOf(queue.info)) return true;
-    let info = await reviewQueue.ask(name, annotationsPanel.remembered().trim(), signal);
+    if (queue?.info?.name === name) return true;
+    const {found: info, reviewer} = await reviewQueue.named(name, signal);
     if (signal.aborted) return false;
-    if (info === null) return void root.replaceChildren(h("h1", {}, "Review"), emptyState("There is no such queue.", session.link ? "The link is for another one." : "", !session.link && h("p", {}, h("a", {href: "/review"}, "All queues")))) ?? false;
-    if (!reviewerOf(info)) return void askName(root, info) ?? false;
-    if (!info.mine) info = {...info, ...await reviewQueue.ask(name, reviewerOf(info), signal)};
-    [queue, judged] = [reviewQueue.open(info, reviewerOf(info)), 0];
-    return !signal.aborted;
+    if (info === null) {
+      root.replaceChildren(h("h1", {}, "Review"), emptyState("There is no such queue.", session.link ? "The link is for another one." : "", !session.link && h("p", {}, h("a", {href: "/review"}, "All queues"))));
+      return false;
+    }
+    if (!reviewer) {
+      askName(root, info);
+      return false;
+    }
+    [queue, judged] = [reviewQueue.open(info, reviewer), 0];
+    return true;
   }
 
   async function show({queue: name, part}, query, root, signal) {
@@ -147,7 +149,7 @@
   /** A place is reserved while it is open, so that two reviewers do not read the same case unless they want to. */
   async function reserve(row, top) {
     const answer = await queue.act(row.event_id, "reserve").catch(() => null);
-    if (answer?.status === 409) top.append(h("span.taken", {role: "status"}, "Somebody else has this case now."));
+    if (answer?.data?.reserved) top.append(h("span.taken", {role: "status"}, "Somebody else has this case now."));
   }
 
   /** The verdict is given: what was hidden until then is shown. */

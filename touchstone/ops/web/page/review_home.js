@@ -20,7 +20,7 @@ const reviewHome = (() => {
 
   /** A link that lets one reviewer into one queue. */
   function linkForm(info) {
-    return h("details", {}, h("summary", {}, "Link for a reviewer"), asking("inline", [labelled("Reviewer", input("reviewer", {required: true, maxlength: 100})), labelled("Valid for hours", number("hours", {min: 1, max: 8760, value: HOURS, required: true}))], "Make a link", async (data) => {
+    return h("details", {}, h("summary", {}, "Link for a reviewer"), asking("inline", [labelled("Reviewer", input("reviewer", {required: true, maxlength: 100})), labelled("Valid for hours", number("hours", {min: 1, max: 2160, value: HOURS, required: true}))], "Make a link", async (data) => {
       const made = await askJson(`${reviewQueue.address(info.name)}/links`, {method: "POST", body: {reviewer: data.get("reviewer").trim(), expires_in_s: Number(data.get("hours")) * 3600}});
       return [copyable(new URL(made.address, location.href).href, "Copy the link"), h("p.rest", {}, `It opens this queue for ${data.get("reviewer").trim()} and nothing else, until ${moment(full, made.expires_at)}. Whoever has it can read the queue's cases: send it to this person alone.`)];
     }));
@@ -31,7 +31,7 @@ const reviewHome = (() => {
     const [name, version] = reference.split("@"), path = `/api/guidelines/${encodeURIComponent(name)}`;
     const body = h("div", {}), node = h("details", {toggle: async () => {
       if (!node.open || body.childElementCount) return;
-      const found = await askJson(path).catch(() => null), text = h("textarea", {name: "text", rows: 10, maxlength: 100_000, "aria-label": `Text of ${name}`});
+      const found = await askJson(path).catch(() => null), text = h("textarea", {name: "text", rows: 10, maxlength: 60_000, "aria-label": `Text of ${name}`});
       text.value = found?.text ?? "";
       body.replaceChildren(h("p.rest", {}, found ? `Newest version: ${name}@${found.version}. ${version && Number(version) !== found.version ? `This queue keeps version ${version}. ` : ""}A change makes a new version; annotations keep the version that they were written under.` : "There is no text yet."),
         asking("inline", [text], "Save as a new version", async (data) => {
@@ -49,6 +49,15 @@ const reviewHome = (() => {
       h("p.rest", {}, `${grouped.format(info.arms?.chosen ?? 0)} chosen by ${info.filter || "no filter"}; ${grouped.format(info.arms?.random ?? 0)} at random`),
       h("div.queue-ways", {}, h("a.button", {href: place}, mine?.done ? "Go on" : "Begin"), counts.disagreed || info.reviewers > 1 ? h("a", {href: `${place}/disagreements`}, `Disagreements (${grouped.format(counts.disagreed ?? 0)})`) : null),
       isAdmin && linkForm(info), isAdmin && info.guideline && guidelineEditor(info.guideline));
+  }
+
+  /** A text that says what passes; queues name it. */
+  function newGuideline() {
+    return h("details.card.section", {}, h("summary", {}, h("span.h", {}, "New guideline")), asking("inline", [labelled("Name", input("name", {required: true, pattern: "[a-z0-9][a-z0-9\\-]{0,63}", maxlength: 64})),
+      h("textarea", {name: "text", rows: 8, maxlength: 60_000, required: true, "aria-label": "What counts as pass", placeholder: "What counts as pass, and what as fail?"})], "Save the guideline", async (data) => {
+      const now = await askJson(`/api/guidelines/${encodeURIComponent(data.get("name").trim())}`, {method: "PUT", body: {text: data.get("text")}});
+      return h("p", {}, `Saved: ${now.name}@${now.version}. Name it in a new queue.`);
+    }));
   }
 
   /** A filled field as a number, or nothing. */
@@ -89,11 +98,11 @@ const reviewHome = (() => {
   async function show(root, query, signal) {
     if (session.link) return void root.replaceChildren(h("h1", {}, "Review"), emptyState("Your link opens one queue.", "", h("p", {}, h("a", {href: session.link}, "To the queue"))));
     const none = () => null; // a service without queues still has lists
-    const [queues, labels, suites] = await Promise.all([askJson(reviewQueue.withReviewer("/api/queues", annotationsPanel.remembered().trim()), {signal}).catch(none), ...["/api/facets?by=label", "/api/facets?by=suite"].map((path) => askJson(path, {signal}))]);
+    const [queues, labels, suites] = await Promise.all([reviewQueue.ask("/api/queues", signal).then(({found}) => found).catch(none), ...["/api/facets?by=label", "/api/facets?by=suite"].map((path) => askJson(path, {signal}))]);
     if (signal.aborted) return;
-    const all = queues?.queues ?? [], isAdmin = queues !== null && queues.can?.admin !== false;
+    const all = queues?.queues ?? [], isAdmin = queues !== null && queues.can.admin;
     root.replaceChildren(h("h1", {}, "Review"), ...(all.length ? [h("ul.queues", {"aria-label": "Queues"}, all.map((info) => card(info, isAdmin)))] : queues ? [h("p.rest", {}, "No queue yet. A queue keeps its cases, counts verdicts, and may ask several reviewers.")] : []),
-      ...(isAdmin ? [newQueue(query.get("queue_of"))] : []), lists(labels, suites));
+      ...(isAdmin ? [newQueue(query.get("queue_of")), newGuideline()] : []), lists(labels, suites));
   }
 
   return {show};

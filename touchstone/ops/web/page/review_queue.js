@@ -8,8 +8,24 @@ const reviewQueue = (() => {
     return query.size ? `${path}?${query}` : path;
   };
 
-  /** What the service says of a queue; null if there is none of this name. */
-  const ask = (name, reviewer, signal) => askJson(withReviewer(address(name), reviewer, {}), {signal});
+  let settings = null; // the tags for the keys 1 to 9, and the severities
+
+  /**
+   * What the service says of a queue, or of all: {found, reviewer}. `reviewer`: the name of the token or link, under which one then writes, or else the one
+   * given before; empty without any.
+   */
+  async function ask(path, signal) {
+    const found = await askJson(path, {signal}), named = (found?.can ?? found)?.reviewer ?? "", before = annotationsPanel.remembered().trim();
+    if (named || !before || found === null) return {found, reviewer: named};
+    return {found: await askJson(withReviewer(path, before), {signal}).catch(() => found), reviewer: before};
+  }
+
+  /** A queue by its name; `found` is null if there is none. */
+  async function named(name, signal) {
+    settings ??= await askJson("/api/settings/review", {signal}).catch(() => null);
+    const answer = await ask(address(name), signal);
+    return {...answer, found: answer.found && {...settings, ...answer.found}};
+  }
 
   /** A queue as one reviewer walks through it; the same parts as `caseQueue`. `about`: what requests for its cases tell. */
   function open(info, reviewer) {
@@ -46,7 +62,9 @@ const reviewQueue = (() => {
     }
 
     /** Reserve, release, skip a case. */
-    const act = (eventId, action) => askWhole(`${base}/cases/${encodeURIComponent(eventId)}`, {method: "POST", body: {reviewer, action}});
+    function act(eventId, action) {
+      return askWhole(`${base}/cases/${encodeURIComponent(eventId)}`, {method: "POST", body: {reviewer, action}});
+    }
     return queue;
   }
 
@@ -59,5 +77,5 @@ const reviewQueue = (() => {
     return node;
   }
 
-  return {ask, open, guideline, address, withReviewer};
+  return {ask, named, open, guideline, address, withReviewer};
 })();

@@ -7,12 +7,13 @@ const reviewSettle = (() => {
   function agreement(pairs) {
     if (!pairs.length) return h("p.rest", {}, "No two reviewers have judged the same case yet.");
     return h("div.scrolls", {tabindex: 0, role: "region", "aria-label": "Agreement: table"}, h("table.agreement", {}, h("thead", {}, h("tr", {}, ["Reviewers", "Both judged", "The same", "Cohen's κ", "95 % interval"].map((word) => h("th", {scope: "col"}, word)))),
-      h("tbody", {}, pairs.map((one) => h("tr", {}, h("th", {scope: "row"}, one.reviewers.join(" and ")), h("td", {}, grouped.format(one.cases)), h("td", {}, `${grouped.format(one.same)} (${percent(one.cases ? one.same / one.cases : null)})`),
+      h("tbody", {}, pairs.map((one) => h("tr", {}, h("th", {scope: "row"}, one.reviewers.join(" and ")), h("td", {}, grouped.format(one.cases)), h("td", {}, percent(one.same)),
         h("td", {}, h("b", {}, signed(one.kappa)), one.kappa === null && h("span.rest", {}, " all verdicts are alike, so κ says nothing")), h("td", {}, one.low === null || one.low === undefined ? "–" : `${signed(one.low)} to ${signed(one.high)}`))))));
   }
 
   /** The verdict that counts, with a note. Nobody's own annotation changes. */
   function settleForm(item, info, reviewer, settled) {
+    if (!reviewer) return h("p.rest", {}, "To settle it, begin with the queue: it asks for your name.");
     const said = h("p.saved", {role: "status"}), note = h("textarea", {name: "notes", rows: 2, maxlength: 10_000}), mode = h("input", {name: "failureMode", maxlength: 200, autocomplete: "off", spellcheck: "false"});
     const choice = (value, word) => h("label.choice", {}, h("input", {type: "radio", name: "verdict", value}), h("span", {}, word));
     const form = h("form.verdict", {submit: async (event) => {
@@ -37,7 +38,7 @@ const reviewSettle = (() => {
   function disagreement(item, info, reviewer, at) {
     const made = h("article.card.disagreement", {"data-row": item.event_id, "aria-label": item.name || item.event_id}), address = `${casePath(item.event_id)}`;
     made.append(h("div.section-head", {}, h("h2", {}, at >= 0 ? h("a.open", {href: `/review/${encodeURIComponent(info.name)}?at=${at + 1}`}, item.name || item.event_id) : h("a.open", {href: address}, item.name || item.event_id))),
-      h("ul.sides", {}, item.annotations.map(annotationsPanel.judgement)), settleForm(item, info, reviewer, (verdict) => {
+      h("ul.sides", {}, item.annotations.map(annotationsPanel.judgement)), item.settled_by ? h("p", {}, `Settled by ${item.settled_by}.`) : settleForm(item, info, reviewer, (verdict) => {
         made.replaceChildren(h("div.section-head", {}, h("h2", {}, item.name || item.event_id)), h("p", {role: "status"}, "Settled: ", chip(verdict), ` by ${reviewer}.`));
       }));
     return made;
@@ -45,19 +46,19 @@ const reviewSettle = (() => {
 
   async function show(root, name, signal) {
     if (!root.childElementCount) root.replaceChildren(h("h1", {}, "Disagreements"), h("p.rest", {}, "loading …"));
-    const known = annotationsPanel.remembered().trim(), info = await reviewQueue.ask(name, known, signal);
+    const {found: info, reviewer} = await reviewQueue.named(name, signal);
     if (signal.aborted) return;
     if (info === null) return void root.replaceChildren(h("h1", {}, "Disagreements"), emptyState("There is no such queue.", "", h("p", {}, h("a", {href: "/review"}, "All queues"))));
-    const reviewer = info.reviewer || known, path = reviewQueue.address(name), back = h("a", {href: `/review/${encodeURIComponent(name)}`}, "To the queue");
+    const path = reviewQueue.address(name), back = h("a", {href: `/review/${encodeURIComponent(name)}`}, "To the queue");
     const refused = (error) => ({why: error.message});
-    const [found, agreed] = await Promise.all([askJson(reviewQueue.withReviewer(`${path}/disagreements`, reviewer), {signal}).catch(refused), askJson(reviewQueue.withReviewer(`${path}/agreement`, reviewer), {signal}).catch(refused)]);
+    const [found, agreed] = await Promise.all([askJson(reviewQueue.withReviewer(`${path}/disagreements`, reviewer), {signal}).catch(refused), askJson(`${path}/agreement`, {signal}).catch(refused)]);
     if (signal.aborted) return;
-    const queue = reviewQueue.open(info, reviewer), items = found?.items ?? [];
+    const queue = reviewQueue.open(info, reviewer), items = [...found?.items ?? []].sort((one, other) => Number(Boolean(one.settled_by)) - Number(Boolean(other.settled_by)));
     const places = await Promise.all(items.map((item) => queue.find(item.event_id).catch(() => -1)));
     if (signal.aborted) return;
-    root.replaceChildren(h("div.list-head", {}, h("h1", {}, `${info.title || info.name}: disagreements`), h("p.total", {role: "status"}, counted(items.length, "case")), back),
+    root.replaceChildren(h("div.list-head", {}, h("h1", {}, `${info.title || info.name}: disagreements`), h("p.total", {role: "status"}, `${grouped.format(items.filter((item) => !item.settled_by).length)} open, ${grouped.format(items.filter((item) => item.settled_by).length)} settled`), back),
       h("section.card.section", {"aria-label": "Agreement"}, h("h2", {}, "How well reviewers agree"), agreed?.why ? h("p.rest", {}, agreed.why) : agreement(agreed?.pairs ?? [])), ...[reviewQueue.guideline(info)].filter(Boolean),
-      ...(found?.why ? [emptyState("The disagreements are not shown.", found.why)] : items.length ? items.map((item, at) => disagreement(item, info, reviewer || "…", places[at])) : [emptyState("No open disagreement.", "A case is here when its reviewers differ and nobody has settled it; you see those in which you have given your own verdict.")]));
+      ...(found?.why ? [emptyState("The disagreements are not shown.", found.why)] : items.length ? items.map((item, at) => disagreement(item, info, reviewer, places[at])) : [emptyState("No disagreement.", "A case is here when its reviewers differ; in a blind queue you see those in which you have given your own verdict.")]));
   }
 
   return {show};
