@@ -8,6 +8,7 @@ import typer
 from tests.ops.commands import Commands
 from tests.ops.store.histories import add
 from tests.scorers.safe.cases import record
+from touchstone.ops.store.archive.archive import open_archive
 from touchstone.ops.store.archive.objects import Missing
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.history import History
@@ -15,6 +16,7 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api.sources import Opened
 from touchstone.schemas.case import SafeCase
 from touchstone.schemas.result import ScoreResult, SourceRef
+from touchstone.schemas.settings.house import ArchiveSettings
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.safe import SUITE
 from touchstone.scorers.safe.settings import SafeSettings
@@ -54,6 +56,16 @@ def keep(monkeypatch: pytest.MonkeyPatch, url: str, document: bytes | None) -> N
         return Opened(History(store.engine), CaseIndex(store.engine), lambda: Kept(document))  # type: ignore[arg-type, return-value]
 
     monkeypatch.setattr("touchstone.ops.web.api.api.open_sources", opened)
+
+
+def test_the_archive_can_be_named(run: Commands, stored: tuple[str, ScoreResult], tmp_path: Path) -> None:
+    url, result = stored
+    store, folder = ResultStore.open(url), f"file://{tmp_path / 'objects'}"
+    open_archive(ArchiveSettings(url=folder), CaseIndex(store.engine)).keep(result.event_id, "safe", "I25-001", orjson.dumps(EVENT))
+    store.close()
+    assert CANARY not in run("show", "event-1", "--store", url).out
+    shown = run("show", "event-1", "--store", url, "--archive", folder)
+    assert CANARY in shown.out
 
 
 def test_a_failed_case_of_the_archive_is_read_by_the_id_of_its_event_or_result(

@@ -31,6 +31,10 @@ def _in_utc(value: Any) -> datetime:
 Moment = Annotated[AwareDatetime, BeforeValidator(_in_utc, json_schema_input_type=str)]
 
 
+#: False says no more than nothing: answers of the API have it, and clients send them back.
+Flag = Annotated[Literal[True] | None, BeforeValidator(lambda value: None if value is False else value, json_schema_input_type=bool | None)]
+
+
 class Mark(BaseModel):
     """A place that a reviewer marked. `field`: the path of the text within the event; `start`, `end`: in characters of it; `digest`: of that text.
 
@@ -72,8 +76,8 @@ class Said(BaseModel):
     guideline: Name | None = None
     queue: Name | None = None
     arm: Arm | None = None
-    settled: Literal[True] | None = None
-    withdrawn: Literal[True] | None = None
+    settled: Flag = None
+    withdrawn: Flag = None
 
     def content(self) -> dict[str, Any]:
         """What the reviewer says, in the specification's names. What the specification does not have is there only where it was said."""

@@ -45,11 +45,10 @@ class Viewer:
 
 
 @contextmanager
-def viewing(*arguments: str | Path, cwd: Path) -> Iterator[Viewer]:
+def viewing(*arguments: str | Path, cwd: Path, brokers: str = "127.0.0.1:1") -> Iterator[Viewer]:
     """Starts the command and waits for its page."""
     command = [sys.executable, "-m", "touchstone.ops.cli", "viewer", *map(str, arguments), "--port", "0"]
-    # Whoever asked for Kafka would wait for this address in vain.
-    environment = {**os.environ, "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1"}
+    environment = {**os.environ, "KAFKA_BOOTSTRAP_SERVERS": brokers}
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=cwd, env=environment) as process:
         viewer = Viewer(process, "")
         try:

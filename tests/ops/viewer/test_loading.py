@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,17 @@ from touchstone.ops.batch.sources import find_sources
 from touchstone.ops.cli import app
 from touchstone.ops.local.data_folder import addresses_in
 from touchstone.ops.store.archive.archive import Archive, open_archive
+from touchstone.ops.store.archive.objects import Objects
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.history import History
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.viewer.loading import Loaded, Loader, steps
 from touchstone.ops.viewer.places import Bucket, Folder, Service, place_of
+from touchstone.ops.viewer.session import scorings
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.settings.house import ArchiveSettings
-from touchstone.scorers.base import ConfigError
+from touchstone.scorers.base import AsksJudge, ConfigError, Samples
+from touchstone.scorers.registry import load_suite
 from touchstone.streams.account.projection import restore
 
 SUITE = "failure_modes"
@@ -44,12 +48,13 @@ def traces(tmp_path: Path) -> Path:
     return tmp_path / "traces"
 
 
-def load(archive: Archive, folder: Path) -> Loaded:
+def load(archive: Archive, folder: Path, beside: Path | None = None) -> Loaded:
     async def read() -> Loaded:
         place, scoring = Folder(folder), open_suite(SUITE)
         loader = Loader(place, archive, [scoring])
         for part in steps(place.names()):
             await loader.step(part)
+        loader.take_annotations(beside)
         await scoring.close()
         return loader.loaded
 
@@ -80,6 +85,29 @@ def test_what_was_read_is_not_scored_again_and_what_was_said_is_taken_over_once(
     assert (again.traces, again.scored, again.annotations, again.problems) == (3, 0, 1, [])
     assert load(archive, traces).annotations == 0
     assert archive.index.feedback([trace["traceId"]])[trace["traceId"]].rating == "down"
+
+
+@pytest.mark.parametrize("place", ["traces", "."])
+def test_an_array_of_annotations_is_taken_over_once_beside_the_traces_or_among_them(place: str, archive: Archive, traces: Path) -> None:
+    record = {"traceId": "sample-7-0001", "verdict": "fail", "notes": "n", "reviewer": "ann", "timestamp": "2026-02-04T15:30:00Z"}
+    file = traces.parent / place / "annotations.json"
+    file.write_text(json.dumps([record, record | {"traceId": "elsewhere"}]))
+    beside = file if place == "." else None
+    loaded = load(archive, traces, beside)
+    assert (loaded.annotations, len(loaded.problems)) == (1, 1)
+    assert "1 traces that are not here" in loaded.problems[0]
+    assert load(archive, traces, beside).annotations == 0
+
+
+def test_a_bucket_has_traces_and_other_objects(tmp_path: Path) -> None:
+    bucket = Bucket("s3://bucket/prefix", 1_000)
+    bucket._objects = Objects.open(f"file://{tmp_path}")
+    for path, data in {"traces/trace-a.json": b'{"traceId": "a"}', "results/e/r.json": b"{}", "b.json": b"{ cut", "c.json": b"0" * 2_000, "d.txt": b""}.items():
+        bucket._objects.put(path, data)
+    assert bucket.names() == ["b.json", "c.json", "traces/trace-a.json"]
+    read = [one for name in bucket.names() for one in bucket.read(name)]
+    assert [one.fault for one in read] == ["is not JSON (line 1)", "has more than 1,000 bytes", ""]
+    assert (read[2].name, read[2].document) == ("s3://bucket/prefix/traces/trace-a.json", {"traceId": "a"})
 
 
 def test_a_trace_that_changed_is_told_and_the_earlier_one_stays(archive: Archive, traces: Path) -> None:
@@ -138,6 +166,18 @@ def test_a_place_without_traces_is_one_line(target: str | None, said: str, tmp_p
     assert said in done.stderr
     assert not (tmp_path / "nowhere").exists()
     assert not (tmp_path / ".touchstone" / "results.db").exists()
+
+
+def test_a_suite_that_asks_a_judge_scores_only_if_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged = load_suite(SUITE)
+    asking = replace(judged, judged=AsksJudge(lambda _: True, {}, {}, Samples, lambda _: {}))  # type: ignore[arg-type]
+    monkeypatch.setattr("touchstone.ops.viewer.session.usable_suites", lambda: {SUITE: asking})
+    monkeypatch.setattr("touchstone.ops.viewer.session.load_suite", lambda _: asking)
+    said: list[str] = []
+    with pytest.raises(ConfigError, match="no suite here scores traces"):
+        scorings((), said.append)
+    assert "asks a judge by its settings" in said[0]
+    assert [one.suite.name for one in scorings((SUITE,), said.append)] == [SUITE]
 
 
 def test_a_token_is_not_sent_in_the_clear() -> None:

@@ -67,6 +67,18 @@ def test_ten_traces_are_opened_annotated_and_exported_and_a_kill_loses_nothing(t
         assert viewer.end() == 0
 
 
+def test_no_broker_is_asked_for_anything(tmp_path: Path) -> None:
+    sample_traces(tmp_path / "traces", 1)
+    with socket.create_server(("127.0.0.1", 0)) as broker:
+        with viewing("traces", cwd=tmp_path, brokers=f"127.0.0.1:{broker.getsockname()[1]}") as viewer:
+            for path in ("/v1/summary", "/v1/suites", "/api/cases", "/api/facets?by=label"):
+                viewer.ask(path)
+            assert viewer.end() == 0
+        broker.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            broker.accept()
+
+
 def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
     sample_traces(tmp_path / "traces", 1)
     with socket.create_server(("127.0.0.1", 0)) as taken:

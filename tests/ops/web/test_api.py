@@ -177,6 +177,21 @@ async def test_the_command_names_the_topics_id_where_it_is_known() -> None:
         assert (await web.get("/v1/results/r-b")).json()["replay"] == "touchstone score one --from-topic 't[0]@1' --verbose"
 
 
+@pytest.mark.parametrize(
+    ("file", "command"),
+    [
+        ("a b/c.json", "touchstone score one 'a b/c.json' --verbose"),
+        ("-x.json", None),
+        ("https://host/api/traces/a", None),
+        ("a\nb", None),
+    ],
+)
+async def test_a_result_of_a_file_tells_how_to_score_the_file_again(file: str, command: str | None) -> None:
+    async with served() as web:
+        publish(web.hub, event("a", R0, 0, source={"file": file, "place": ""}))
+        assert (await web.get("/v1/results/r-a")).json()["replay"] == command
+
+
 async def test_a_place_that_a_shell_would_misread_gives_no_command() -> None:
     async with served() as web:
         publish(web.hub, event("a", R0, 0, source={"topic": "x; rm -rf /", "partition": 0, "offset": 1}))

@@ -36,7 +36,7 @@ NEEDS = {
     ("post", "/api/queues/{id}/next"): "annotate", ("post", "/api/queues/{id}/cases/{event}"): "annotate",
     ("get", "/api/queues/{id}/disagreements"): "results", ("get", "/api/queues/{id}/agreement"): "results", ("post", "/api/queues/{id}/links"): "admin",
     ("delete", "/api/queues/{id}/links"): "admin", ("get", "/api/guidelines"): "results", ("get", "/api/guidelines/{id}"): "results",
-    ("put", "/api/guidelines/{id}"): "admin", ("get", "/api/settings/review"): "results",
+    ("put", "/api/guidelines/{id}"): "admin", ("get", "/api/settings/review"): "results", ("get", "/api/judges"): "results",
 }  # fmt: skip
 #: What a token for one scope may do besides.
 ALSO = {"results": set(), "text": {"results"}, "annotate": {"results", "feedback"}, "feedback": set(), "admin": {"results"}}

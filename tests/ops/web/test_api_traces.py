@@ -154,3 +154,11 @@ async def test_what_a_trace_came_with_is_in_the_index_and_is_not_written_again_w
         back = await web.client.patch(path, json={"annotations": shown.json()["annotations"]}, headers={"if-match": shown.headers["etag"]})
         assert back.status_code == 200
         assert len(opened.index.annotations(back.json()["event_id"])) == 1
+
+
+async def test_nobody_writes_under_the_name_of_another_token_by_posting_a_trace(opened: Opened) -> None:
+    unnamed = TRACE | {"annotations": {"quality_rating": "good", "annotated_at": "2026-02-05T10:00:00"}}
+    async with served(sources=opened, tokens=(f"ann=all/text+annotate:{WRITER}",)) as web:
+        assert (await web.client.post("/api/traces", json=unnamed, headers=web.bearer(WRITER))).status_code == 201
+        assert (await web.get(f"/api/traces/{TRACE['traceId']}", WRITER)).json()["annotations"] == unnamed["annotations"]
+        assert opened.index.all_annotations(10) == []

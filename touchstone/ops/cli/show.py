@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from touchstone.ops.cli import app
+from touchstone.ops.cli.common.archived import ArchiveOption
 from touchstone.ops.cli.common.shared import BootstrapOption, fail, one_line, one_line_errors, settings_from
 from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
@@ -32,6 +33,7 @@ def show(
     everything: Annotated[bool, typer.Option("--all", help="Unfold every section and show every line.")] = False,
     withhold: Annotated[bool, typer.Option("--withhold", help="Show marks and states, and blocks instead of the case's texts.")] = False,
     store: StoreOption = None,
+    archive: ArchiveOption = None,
     bootstrap: BootstrapOption = None,
     config: Annotated[
         Path | None, typer.Option(help="The suite's settings file. Default: the suite's own file name, in the working directory.", show_default=False)
@@ -58,7 +60,7 @@ def show(
         is_like_a_path = "/" in target or Path(target).suffix in {*CASE_SUFFIXES, *PACKED_SUFFIXES, ".xml"}
         if case is not None or (is_like_a_path and not _is_stored(target, store, bootstrap)):
             fail(f"{target}: no such file or folder; name a file of cases, or the id of an event")
-        _show_kept(target, suite, store, bootstrap, everything=everything, withhold=withhold)
+        _show_kept(target, suite, (store, archive, bootstrap), everything=everything, withhold=withhold)
         return
     if suite is None and (reported := report_readings(Path(target))) is not None:
         _show_reported(target, reported, case, cases, everything=everything, withhold=withhold)
@@ -173,13 +175,14 @@ def _print_reading(reading: "CaseReading", number: int, *, everything: bool, wit
     write_report([*(["\n"] if number else []), *reading_pieces(shown, drawing)], None)
 
 
-def _show_kept(identifier: str, suite: str | None, store: str | None, bootstrap: str | None, *, everything: bool, withhold: bool) -> None:
-    """The case with an id."""
+def _show_kept(identifier: str, suite: str | None, places: tuple[str | None, str | None, str | None], *, everything: bool, withhold: bool) -> None:
+    """The case with an id. `places`: store, archive and brokers, where they are named."""
     from touchstone.ops.cli.common.kept_case import kept_case
     from touchstone.scorers.reporting.words import counted
     from touchstone.scorers.suite_settings import reading_here
 
-    settings = settings_from(None, bootstrap, store__url=store)
+    store, archive, bootstrap = places
+    settings = settings_from(None, bootstrap, store__url=store, archive__url=archive)
     with one_line_errors(), store_errors():
         found = kept_case(identifier, settings, suite, bootstrap)
     _print_reading(reading_here(found.suite, found.case, found.result), 0, everything=everything, withhold=withhold)

@@ -59,10 +59,15 @@ def _take(document: Any, place: str, records: list[AnnotationRecord], problems: 
         records += said
         problems += (f"{place}: {fault}" for fault in faults)
     else:
-        try:
-            records.append(AnnotationRecord.model_validate(document))
-        except ValidationError as error:
-            problems.append(f"{place}: {explain(error, AnnotationRecord)}")
+        read_record(document, place, records, problems)
+
+
+def read_record(document: Mapping[str, Any], place: str, records: list[AnnotationRecord], problems: list[str]) -> None:
+    """Read one record of `annotations.json`; of one that is none, a line."""
+    try:
+        records.append(AnnotationRecord.model_validate(document))
+    except ValidationError as error:
+        problems.append(f"{place}: {explain(error, AnnotationRecord)}")
 
 
 def documents_of(source: Source) -> Iterator[tuple[str, Any, bytes]]:

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from touchstone.ops.batch.cases import BatchCase, completed, model_of
 from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.sources import Source
-from touchstone.ops.reviews.exchange import read_annotations
+from touchstone.ops.reviews.exchange import Read, read_annotations, read_record
 from touchstone.ops.store.annotation_log import add_records
 from touchstone.ops.store.archive.archive import Archive
 from touchstone.ops.store.archive.documents import TRACE, NotKept
@@ -26,6 +26,7 @@ from touchstone.ops.store.case_rows import CaseRow
 from touchstone.ops.store.file_results import known_results, write_file_results
 from touchstone.ops.store.trace_comments import keep_comments
 from touchstone.ops.viewer.places import Found, TracePlace
+from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.faults import explain
 from touchstone.schemas.result import FileRef, ScoreResult
@@ -35,6 +36,8 @@ from touchstone.streams.account.projection import Unreadable
 
 #: Files that are read, scored and written together.
 AT_A_TIME: Final = 10
+#: Keys of the records of `annotations.json`, which may lie among traces.
+_OF_A_RECORD: Final = frozenset({"reviewer", "verdict"})
 #: What people say of a trace is no part of it: a copy with other comments is the same trace.
 _COMMENTS: Final = {"annotations": None, "feedback": None}
 
@@ -68,6 +71,7 @@ class Loader:
         self._place = place
         self._archive = archive
         self._suites = suites
+        self._said: list[AnnotationRecord] = []
         self._ids = {one.suite.name: ResultIds(one.suite.name, one.suite.version, one.digest) for one in suites}
         self.loaded = Loaded()
 
@@ -113,6 +117,8 @@ class Loader:
                 first = next(iter(cases.values()))
                 return _Trace(found.name, document, found.data, first.event_id, str(document["traceId"]), cases)
             self._tell(found.name, fault)
+        elif not found.fault and isinstance(document, dict) and document.keys() & _OF_A_RECORD:
+            read_record(document, found.name, self._said, self.loaded.problems)
         else:
             self._tell(found.name, found.fault or "is no trace: it has no traceId, or no outputs")
         return None
@@ -164,14 +170,14 @@ class Loader:
         self.loaded.traces += len(traces)
         self.loaded.scored += len(results)
 
-    def take_annotations(self, file: Path) -> None:
-        """Take over a file of annotations that lies beside the traces."""
-        read = read_annotations(file)
-        found = add_records(self._archive.index.engine, read.records, datetime.now(UTC))
+    def take_annotations(self, file: Path | None) -> None:
+        """Take over the records of annotations that lie among the traces, and those of a file beside them."""
+        read = read_annotations(file) if file is not None else Read([], [], 0)
+        found = add_records(self._archive.index.engine, [*self._said, *read.records], datetime.now(UTC))
         self.loaded.annotations += found.added
         self.loaded.problems += read.problems
         if found.unknown:
-            self._tell(str(file), f"{len(found.unknown):,} of its traces are not here, and what it says of them is left there")
+            self._tell(str(file or self._place.shown), f"what is said of {len(found.unknown):,} traces that are not here is left there")
 
     def _tell(self, name: str, what: str) -> None:
         self.loaded.problems.append(f"{name}: {what}")

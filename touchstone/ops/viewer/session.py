@@ -75,11 +75,13 @@ class Session:
             settings, self._hub, past, installed, registry, abort=self._server.abort, direct_writer=self._server.direct_writer, files=self.files
         )
         self._store: ResultStore | None = None
+        self._scorings: list[Scoring] = []
 
     async def start(self) -> tuple[str, list[str]]:
         """Take the port, open the store, and look what there is to read; returns the page's address and the names. Raises `ConfigError`."""
         address = self._server.listen()
         names = await asyncio.to_thread(self._place.names)
+        self._scorings = await asyncio.to_thread(scorings, self._suites, self._tell)
         self._store = store = await asyncio.to_thread(ResultStore.open, self._settings.store.url.get_secret_value(), create=True)
         index = CaseIndex(store.engine)
         archive = open_archive(self._settings.archive, index)
@@ -94,7 +96,7 @@ class Session:
 
         `told`: called with the number of files that have been read.
         """
-        loader = Loader(self._place, self._archive, await asyncio.to_thread(scorings, self._suites, self._tell))
+        loader = Loader(self._place, self._archive, self._scorings)
         ticking = asyncio.create_task(self._hub.tick())
         reading = asyncio.create_task(self._load(loader, names, beside, told))
         stopping = asyncio.create_task(stop.wait())
@@ -120,6 +122,7 @@ class Session:
                 while self._hub.counts.clients:  # noqa: ASYNC110 -- at the end only, for a moment
                     await asyncio.sleep(0.02)
         await self._server.stop()
+        await asyncio.gather(*(one.close() for one in self._scorings))
         if self._store is not None:
             await asyncio.to_thread(self._store.close)
 
@@ -132,8 +135,7 @@ class Session:
             self.files.read += len(part)
             told(self.files.read)
             said = self._tell_new(loader.loaded, said)
-        if beside is not None:
-            await asyncio.to_thread(loader.take_annotations, beside)
+        await asyncio.to_thread(loader.take_annotations, beside)
         self._tell_new(loader.loaded, said)
         self.files.to_read = None
         loaded = loader.loaded
