@@ -1,9 +1,11 @@
+import fcntl
 import json
 import os
 from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from multiprocessing import get_context
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -177,6 +179,21 @@ def test_two_writers_lose_no_decision(tmp_path: Path) -> None:
     for one in writers:
         one.join(60)
     assert sorted(one.by or "" for one in read_history(tmp_path, SUBJECT)) == ["writer-0"] * 50 + ["writer-1"] * 50
+
+
+def test_a_writer_waits_for_another_that_is_still_writing(tmp_path: Path) -> None:
+    decide(tmp_path, Decision(subject=SUBJECT, at=NOON, action="demote", by="first"))
+    with (tmp_path / "x" / "history.jsonl").open("ab", buffering=0) as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        other.write(b'{"subject": "failure_modes/x", ')
+        writer = Thread(target=decide, args=(tmp_path, Decision(subject=SUBJECT, at=NOON, action="promote", by="third")))
+        writer.start()
+        writer.join(0.2)
+        # Not a line that a kill has cut off: it must not be dropped.
+        other.write(b'"at": "2026-02-03T12:00:00Z", "action": "demote", "by": "second"}\n')
+        fcntl.flock(other, fcntl.LOCK_UN)
+    writer.join(30)
+    assert [one.by for one in read_history(tmp_path, SUBJECT)] == ["first", "second", "third"]
 
 
 def test_a_decision_after_a_line_that_a_kill_cut_off_is_whole(tmp_path: Path) -> None:
