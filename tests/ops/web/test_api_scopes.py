@@ -32,6 +32,7 @@ NEEDS = {
     ("get", "/api/views"): "results", ("put", "/api/views/{id}"): "annotate", ("delete", "/api/views/{id}"): "annotate",
     ("get", "/api/traces"): "results", ("post", "/api/traces"): "feedback", ("get", "/api/traces/{id}"): "text", ("patch", "/api/traces/{id}"): "annotate",
     ("post", "/api/feedback"): "feedback", ("post", "/api/search"): "text", ("get", "/api/runs"): "results", ("get", "/api/compare"): "results",
+    ("get", "/api/errors"): "results", ("post", "/api/errors/coding"): "annotate",
     ("get", "/api/queues"): "results", ("post", "/api/queues"): "admin", ("get", "/api/queues/{id}"): "results", ("get", "/api/queues/{id}/cases"): "results",
     ("post", "/api/queues/{id}/next"): "annotate", ("post", "/api/queues/{id}/cases/{event}"): "annotate",
     ("get", "/api/queues/{id}/disagreements"): "results", ("get", "/api/queues/{id}/agreement"): "results", ("post", "/api/queues/{id}/links"): "admin",

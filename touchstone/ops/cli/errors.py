@@ -67,7 +67,7 @@ def export(file: FileArgument = None, output: OutputOption = None, store: StoreO
     from touchstone.ops.reviews.coding import exported
 
     with opened(file, store, config) as annotations:
-        _write(exported(annotations.read()), output)
+        _write(exported(annotations.read(), annotations.categories()), output)
 
 
 @errors.command()
@@ -92,7 +92,7 @@ def propose(
 
     with opened(file, store, config) as annotations:
         grouped = grouping_for(by.value, similarity, lambda line: typer.echo(line, err=True))
-        made = proposed(annotations.read(), grouped)
+        made = proposed(annotations.read(), grouped, annotations.categories())
         for line in made.lines:
             typer.echo(line, err=True)
         _write(made.categories, output)
@@ -126,7 +126,9 @@ def code(
             raise _config_error("--trace goes with --split, and --accept with a file of categories")
         records, now = annotations.read(), datetime.now(UTC)
         if coding is not None:
-            added = codings.coded(records, codings.read_categories(coding), now, accept or ())
+            file = codings.read_categories(coding)
+            added = codings.coded(records, file, now, accept or ())
+            annotations.describe([one for one in file.categories if not accept or one.name in accept], now)
         elif split is not None:
             ((old, new),) = _names([split]).items()
             added = codings.split(records, old, new, trace or (), now)
@@ -162,7 +164,7 @@ def report(
     if format is Format.junit:
         raise typer.BadParameter("an error analysis has no JUnit form", param_hint="--format")
     with opened(file, store, config) as annotations, stoppable():
-        known = read_categories(categories) if categories is not None else Categories()
+        known = read_categories(categories) if categories is not None else Categories(categories=annotations.categories())
         records = [one for one in annotations.read() if queue in {None, one.queue}]
         place = annotations.place if queue is None else f"{annotations.place}, queue {queue}"
         view = error_view(records, known, datetime.now(UTC), place, read_cycles(cycles or CYCLES_FILE))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -11,8 +12,10 @@ import orjson
 from pydantic import ValidationError
 
 from touchstone.ops.reports.files import write_whole
+from touchstone.ops.reviews.coding import Category
 from touchstone.ops.store.annotation_log import record_of
 from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.failure_categories import FailureCategories, FailureCategory
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.faults import explain
@@ -39,6 +42,14 @@ class Annotations(Protocol):
         """Add all of them, or none."""
         ...
 
+    def categories(self) -> tuple[Category, ...]:
+        """What people say of the kinds of failure, where that is kept."""
+        ...
+
+    def describe(self, categories: Iterable[Category], at: datetime) -> None:
+        """Keep what a file says of kinds of failure."""
+        ...
+
 
 class FileAnnotations:
     """A JSON array of records, as `eval-results/annotations.json` of the specification."""
@@ -62,6 +73,13 @@ class FileAnnotations:
         except orjson.JSONDecodeError as error:
             raise ConfigError(f"{self.place} is not JSON (line {error.lineno}); it must be an array of annotations") from None
         return [_record(one, f"{self.place}: annotation {number}") for number, one in enumerate(_listed(document, self.place))]
+
+    def categories(self) -> tuple[Category, ...]:
+        """None: the file of categories has them."""
+        return ()
+
+    def describe(self, categories: Iterable[Category], at: datetime) -> None:
+        """Nothing: the file of categories says it."""
 
     def append(self, records: Sequence[AnnotationRecord]) -> None:
         """See `Annotations`. The file is written anew and put in its place: a kill leaves the old one or the new one, whole."""
@@ -96,6 +114,15 @@ class StoreAnnotations:
     def index(self) -> CaseIndex:
         """Where they are written."""
         return CaseIndex(self._store.engine)
+
+    def categories(self) -> tuple[Category, ...]:
+        """See `Annotations`."""
+        return tuple(Category(name=one.name, kind=one.kind, description=one.description) for one in FailureCategories(self._store.engine).all())
+
+    def describe(self, categories: Iterable[Category], at: datetime) -> None:
+        """See `Annotations`. A file that says nothing of a category leaves what is there."""
+        told = [FailureCategory(one.name, one.kind, one.description) for one in categories if one.kind is not None or one.description]
+        FailureCategories(self._store.engine).describe(told, "", at)
 
     def event_of(self, trace_id: str) -> str:
         """The event of a trace that `read` has returned."""

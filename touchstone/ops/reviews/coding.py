@@ -19,7 +19,8 @@ from touchstone.scorers.base import ConfigError
 CATEGORIES_MAX: Final = 500
 FILE_BYTES_MAX: Final = 67_108_864
 #: Named like a failure mode of the specification: `missing_condition_relevant_labs`.
-CategoryName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,63}$")]
+CATEGORY_NAME: Final = r"^[a-z][a-z0-9_]{0,63}$"
+CategoryName = Annotated[str, StringConstraints(pattern=CATEGORY_NAME)]
 #: specification: the prompt or its instructions are wrong. generalization: the model does not follow right instructions.
 FailureKind = Literal["specification", "generalization"]
 
@@ -136,14 +137,17 @@ def _again(records: Iterable[AnnotationRecord], modes: Mapping[tuple[str, str], 
     return [now[key].model_copy(update={"failure_mode": name, "review_pass": review_pass, "at": at}) for key, name in modes.items()]
 
 
-def exported(records: Iterable[AnnotationRecord]) -> Categories:
-    """The failures as they are coded now, as a file to edit: categories with their members, and what has none."""
+def exported(records: Iterable[AnnotationRecord], told: Iterable[Category] = ()) -> Categories:
+    """The failures as they are coded now, as a file to edit: categories with their members, and what has none. `told`: what is said of categories."""
+    said = {one.name: one for one in told}
     failures = [one for one in current(records) if one.verdict == "fail"]
     members: dict[str | None, list[Member]] = {}
     for one in failures:
         members.setdefault(one.failure_mode, []).append(Member(traceId=one.trace_id, reviewer=one.reviewer, notes=one.notes))
     try:
-        categories = tuple(Category(name=name, annotations=tuple(members[name])) for name in sorted(filter(None, members)))
+        categories = tuple(
+            said.get(name, Category(name=name)).model_copy(update={"annotations": tuple(members[name])}) for name in sorted(filter(None, members))
+        )
     except ValidationError:
         raise ConfigError("a failure mode is not named in lower case with underscores; rename it with errors code --rename OLD=new_name") from None
     return Categories(categories=categories, uncoded=tuple(members.get(None, ())))

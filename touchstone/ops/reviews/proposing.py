@@ -37,13 +37,13 @@ class Proposal:
     lines: tuple[str, ...] = field(default=())
 
 
-def propose(records: Sequence[AnnotationRecord], grouped: Grouping) -> Proposal:
+def propose(records: Sequence[AnnotationRecord], grouped: Grouping, told: Sequence[Category] = ()) -> Proposal:
     """The categories that there are, with the failures that have a note and no category sorted into them and into new ones.
 
     `grouped`: sorts notes, one of `by_judge`, `by_embeddings` and `by_words`. Failures without notes, and notes that it leaves out, stay uncoded. Raises
     `ConfigError` if there are too many notes.
     """
-    there = exported(records)
+    there = exported(records, told)
     members = sorted(there.uncoded, key=lambda one: (one.traceId, one.reviewer))
     noted = [one for one in members if one.notes and one.notes.strip()]
     if len(noted) > NOTES_MAX:

@@ -12,6 +12,7 @@ from touchstone.ops.store.schema import (
     SCHEMA_VERSION,
     annotations,
     cases,
+    categories,
     codes,
     contradictions,
     feedback,
@@ -104,12 +105,12 @@ def _know_overall(connection: Connection) -> None:
 
 
 def _know_queues_and_judges(connection: Connection, version: int) -> None:
-    """Before version 6, there were no queues and no judges, and no column said which one an annotation was written in."""
+    """Before version 6, there were no queues, judges and categories, and no column said which one an annotation was written in."""
     if version > 3:  # of an older store, the table was just made anew
         _add(connection, annotations, "queue VARCHAR(512) NOT NULL DEFAULT ''")
         for index in annotations.indexes:
             index.create(connection, checkfirst=True)
-    for table in (queues, queue_cases, queue_places, guidelines, judges):
+    for table in (queues, queue_cases, queue_places, guidelines, judges, categories):
         table.create(connection, checkfirst=True)
 
 

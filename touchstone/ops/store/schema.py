@@ -132,6 +132,19 @@ views = Table(
     Column("at", BigInteger, nullable=False),
 )
 
+#: What people say of kinds of failure: a log that is only added to. `revision` counts the entries of a name from 1; the newest counts. `kind`: what it is a
+#: failure of, or empty. `by`: whose token wrote it, or empty.
+categories = Table(
+    "touchstone_categories",
+    metadata,
+    Column("name", String(64), primary_key=True),
+    Column("revision", Integer, primary_key=True, autoincrement=False),
+    Column("kind", String(16), nullable=False),
+    Column("description", Text, nullable=False),
+    Column("by", _name, nullable=False),
+    Column("at", BigInteger, nullable=False),
+)
+
 #: What is known of each judge now, as JSON: see `touchstone.schemas.prevalence.JudgeStatus`. `at`: when that was written, in microseconds since the epoch.
 judges = Table(
     "touchstone_judges",

@@ -5,7 +5,7 @@ from touchstone.ops.store.history import FACETS, PAGE_MAX
 from touchstone.ops.store.queue_rows import CASES_MAX, STATES
 from touchstone.ops.store.runs import RUNS_MAX
 from touchstone.ops.web.addresses import Address, Parameter
-from touchstone.ops.web.api import bodies, judge_models, models, queue_bodies, queue_models, run_models
+from touchstone.ops.web.api import bodies, error_models, judge_models, models, queue_bodies, queue_models, run_models
 from touchstone.schemas.trace import ProductionTrace
 
 FILTER = (
@@ -82,6 +82,10 @@ ADDRESSES = (
     Address("/api/runs", "Runs of the history, latest first.", run_models.Runs, (*FILTER, Parameter("limit", "at most so many", 1, RUNS_MAX)), refusals=AWAY),
     Address("/api/judges", "Judges held against people: recalls, states, and corrected live failure rates.", judge_models.Judges, refusals=AWAY),
     Address("/api/compare", "Two runs side by side.", run_models.Compared, (*COMPARED, CURSOR, LIMIT), refusals=(*AWAY, 404)),
+    Address("/api/errors", "Kinds of failure that reviewers found, with their frequencies. Notes need the scope text.", error_models.Errors,
+            (Parameter("queue", "only annotations of this queue"),), refusals=AWAY),
+    Address("/api/errors/coding", "Put failures into categories, or rename, merge and describe these.", error_models.Errors,
+            method="post", body=error_models.CodingBody, refusals=(*AWAY, *BODY, 409)),
     Address("/api/queues", "The review queues.", queue_models.Queues, (REVIEWER,), refusals=AWAY),
     Address("/api/queues", "Make a queue of the results that there are now. Needs the scope admin.", queue_models.Queue, method="post",
             body=queue_bodies.QueueBody, refusals=(*AWAY, *BODY, 409), done=(201,)),

@@ -11,6 +11,7 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.api.calls import Endpoint
 from touchstone.ops.web.api.case import OneCase
 from touchstone.ops.web.api.cases import CaseLists
+from touchstone.ops.web.api.errors import ErrorAnalysis
 from touchstone.ops.web.api.guidelines import GuidelineTexts
 from touchstone.ops.web.api.judges import Judges
 from touchstone.ops.web.api.queues import ReviewQueues
@@ -30,6 +31,7 @@ def endpoints(sources: Sources, settings: Settings, signer: Signer | None = None
     yield from Traces(sources, case, settings.archive.case_bytes_max).endpoints
     yield from Search(sources).endpoints
     yield from Runs(sources).endpoints
+    yield from ErrorAnalysis(sources).endpoints
     yield from ReviewQueues(sources, settings.serve.review, signer or Signer(settings.serve.grants()), clock).endpoints
     yield from GuidelineTexts(sources).endpoints
     yield from Judges(sources).endpoints
