@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from touchstone.ops.reviews.analysis import agreed_failures, analysed
-from touchstone.ops.reviews.coding import Categories, Category, assigned, coded, split
 from touchstone.ops.reviews.cycles import count_cycle, first_cycle, read_cycles
 from touchstone.ops.reviews.error_report import error_view
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.counting import current
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.calibration.failure_analysis import agreed_failures, analysed
+from touchstone.scorers.calibration.failure_coding import Categories, Category, assigned, coded, split
 
 NOW = datetime(2026, 2, 4, tzinfo=UTC)
 

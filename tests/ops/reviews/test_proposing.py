@@ -17,9 +17,9 @@ from touchstone.ops.cli import app
 from touchstone.ops.reviews import clustering
 from touchstone.ops.reviews.asking import NOTES_AT_A_TIME, AskedCategories, Grouped, Known, batches, name_of, take
 from touchstone.ops.reviews.clustering import clusters, counted_words, names_of
-from touchstone.ops.reviews.coding import Categories
 from touchstone.ops.reviews.proposing import by_words, propose
 from touchstone.schemas.annotation import AnnotationRecord
+from touchstone.scorers.calibration.failure_coding import Categories
 
 #: Notes as in the specification, and the kind that a reader would give each.
 NOTES = (

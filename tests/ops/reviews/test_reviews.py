@@ -8,13 +8,14 @@ from typer.testing import CliRunner
 
 from touchstone.ops.cli import app
 from touchstone.ops.reviews.annotations import FileAnnotations, StoreAnnotations
-from touchstone.ops.reviews.coding import Categories, coded, exported, read_categories, renamed
+from touchstone.ops.reviews.coding import read_categories
 from touchstone.ops.reviews.error_report import error_view
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.counting import current
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.calibration.failure_coding import Categories, coded, exported, renamed
 
 NOW = datetime(2026, 2, 4, tzinfo=UTC)
 #: The example of the specification.

@@ -16,7 +16,7 @@ from touchstone.ops.cli.common.stored import StoreOption, store_errors
 
 if TYPE_CHECKING:
     from touchstone.ops.reviews.annotations import Annotations
-    from touchstone.ops.reviews.coding import Categories
+    from touchstone.scorers.calibration.failure_coding import Categories
 
 errors = typer.Typer(help="Error analysis: group the notes of reviewers into kinds of failure, and count them.", no_args_is_help=True)
 app.add_typer(errors, name="errors")
@@ -64,7 +64,7 @@ def export(file: FileArgument = None, output: OutputOption = None, store: StoreO
 
     Example: touchstone errors export --output categories.json
     """
-    from touchstone.ops.reviews.coding import exported
+    from touchstone.scorers.calibration.failure_coding import exported
 
     with opened(file, store, config) as annotations:
         _write(exported(annotations.read(), annotations.categories()), output)
@@ -117,7 +117,8 @@ def code(
 
     Example: touchstone errors code categories.json
     """
-    from touchstone.ops.reviews import coding as codings
+    from touchstone.ops.reviews.coding import read_categories
+    from touchstone.scorers.calibration import failure_coding as codings
 
     with opened(annotated, store, config) as annotations:
         if sum((coding is not None, bool(rename), split is not None)) != 1:
@@ -126,7 +127,7 @@ def code(
             raise _config_error("--trace goes with --split, and --accept with a file of categories")
         records, now = annotations.read(), datetime.now(UTC)
         if coding is not None:
-            file = codings.read_categories(coding)
+            file = read_categories(coding)
             added = codings.coded(records, file, now, accept or ())
             annotations.describe([one for one in file.categories if not accept or one.name in accept], now)
         elif split is not None:
@@ -156,9 +157,10 @@ def report(
     """
     from touchstone.ops.cli.common.terminal import has_colour, width_of
     from touchstone.ops.reports.writing import stoppable, write_report
-    from touchstone.ops.reviews.coding import Categories, read_categories
+    from touchstone.ops.reviews.coding import read_categories
     from touchstone.ops.reviews.cycles import CYCLES_FILE, read_cycles
     from touchstone.ops.reviews.error_report import error_pieces, error_view
+    from touchstone.scorers.calibration.failure_coding import Categories
     from touchstone.scorers.reporting import LayoutOptions, Verdict
 
     if format is Format.junit:

@@ -12,7 +12,6 @@ import orjson
 from pydantic import ValidationError
 
 from touchstone.ops.reports.files import write_whole
-from touchstone.ops.reviews.coding import Category
 from touchstone.ops.store.annotation_log import record_of
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.failure_categories import FailureCategories, FailureCategory
@@ -20,6 +19,7 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.faults import explain
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.calibration.failure_coding import Category
 
 #: Bytes of a file of annotations, and annotations that one command reads.
 FILE_BYTES_MAX: Final = 268_435_456

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
-from touchstone.ops.reviews.analysis import Analysis, analysed
-from touchstone.ops.reviews.coding import Categories, FailureKind
 from touchstone.ops.reviews.cycles import Cycle
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.counting import of_each_reviewer
 from touchstone.scorers.calibration.agreement import agreement
+from touchstone.scorers.calibration.failure_analysis import Analysis, analysed
+from touchstone.scorers.calibration.failure_coding import Categories, FailureKind
 from touchstone.scorers.calibration.saturation import STEP
 from touchstone.scorers.reporting import Figure, LayoutOptions, Rate, Table, View, counted
 from touchstone.scorers.reporting.words import score_text

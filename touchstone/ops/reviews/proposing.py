@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from touchstone.ops.reviews.asking import Grouped, Known, run_asked
 from touchstone.ops.reviews.clustering import NOTE_CHARS_MAX, SIMILARITY, SIMILARITY_OF_WORDS, clusters, counted_words, embedded, names_of
-from touchstone.ops.reviews.coding import Categories, Category, Member, exported
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.calibration.failure_coding import Categories, Category, Member, exported
 from touchstone.scorers.reporting import counted
 
 if TYPE_CHECKING:

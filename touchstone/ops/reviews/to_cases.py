@@ -10,11 +10,11 @@ from pathlib import Path
 
 from touchstone.ops.evaluation.prompts import PROMPT_CHARS_MAX
 from touchstone.ops.evaluation.regressions import RegressionCase, RegressionCases, case_id, merged, read_cases, write_cases
-from touchstone.ops.reviews.analysis import Analysis, agreed_failures, analysed
 from touchstone.ops.reviews.cycles import Cycle, count_cycle, first_cycle
 from touchstone.ops.reviews.prompts_of_traces import Prompts
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.calibration.failure_analysis import Analysis, agreed_failures, analysed
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from touchstone.ops.reviews.coding import CategoryName, FailureKind
 from touchstone.ops.web.api.bodies import Body
 from touchstone.ops.web.response_models import Answer
 from touchstone.schemas.annotation import PASS_MAX, Name
+from touchstone.scorers.calibration.failure_coding import CategoryName, FailureKind
 
 #: Annotations of one request.
 MEMBERS_MAX = 1_000
@@ -76,6 +76,13 @@ class PassCounted(Answer):
     categories: int
 
 
+class CodingRights(Answer):
+    """What this client may do here."""
+
+    text: bool
+    annotate: bool
+
+
 class Errors(Answer):
     """An error analysis. `base`: what shares are of: cases that queues drew at random, those of no queue's filter, all reviewed ones, or none.
 
@@ -96,6 +103,7 @@ class Errors(Answer):
     passes: list[PassCounted]
     failures: list[FailureNoted]
     failures_total: int
+    can: CodingRights
 
 
 class MemberBody(Body):

@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from touchstone.ops.reviews.analysis import UNCODED, Analysis, Kind, analysed
-from touchstone.ops.reviews.coding import CATEGORY_NAME, Category, assigned, renamed
 from touchstone.ops.store.annotation_log import record_of
 from touchstone.ops.store.failure_categories import FailureCategories, FailureCategory, of_suites, under_review
+from touchstone.ops.web.access import Grant
 from touchstone.ops.web.api.bodies import read_body
 from touchstone.ops.web.api.calls import Call, Endpoint, Refusal
 from touchstone.ops.web.api.error_models import CodingBody
@@ -19,6 +18,8 @@ from touchstone.ops.web.service import Json
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.counting import current
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.calibration.failure_analysis import UNCODED, Analysis, Kind, analysed
+from touchstone.scorers.calibration.failure_coding import CATEGORY_NAME, Category, assigned, renamed
 from touchstone.scorers.calibration.saturation import STEP
 from touchstone.scorers.reporting.intervals import Rate
 
@@ -63,7 +64,7 @@ class ErrorAnalysis:
 
     def _read(self, call: Call) -> Response:
         opened = self._sources.get()
-        return Json(_document(Records(opened, call), FailureCategories(opened.history.engine), has_text=call.grant.may("text")))
+        return Json(_document(Records(opened, call), FailureCategories(opened.history.engine), call.grant))
 
     def _code(self, call: Call) -> Response:
         if call.grant.queue:
@@ -113,8 +114,9 @@ def _entry(found: Records, one: AnnotationRecord) -> tuple[str, str, str, int, d
     return event, "" if one.trace_id == event else one.trace_id, one.reviewer, one.review_pass, one.at, one.content()
 
 
-def _document(found: Records, categories: FailureCategories, *, has_text: bool) -> dict[str, Any]:
+def _document(found: Records, categories: FailureCategories, grant: Grant) -> dict[str, Any]:
     """The answer. Nothing in it quotes a case unless the client may read texts."""
+    has_text = grant.may("text")
     records = found.records if has_text else [_with_plain_name(one) for one in found.records]
     told = [Category(name=one.name, kind=one.kind, description=one.description) for one in categories.all()]
     made = analysed(records, told)
@@ -144,6 +146,7 @@ def _document(found: Records, categories: FailureCategories, *, has_text: bool) 
             for one in failures[:FAILURES_MAX]
         ],
         "failures_total": len(failures),
+        "can": {scope: grant.may(scope) for scope in ("text", "annotate")},
     }  # fmt: skip
 
 

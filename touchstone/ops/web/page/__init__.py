@@ -42,6 +42,7 @@ SCRIPTS = (
     "review.js",
     "topbar.js",
     "accounts.js",
+    "error_kinds.js",
     "errors.js",
     "judges.js",
     "runs.js",

@@ -1,4 +1,4 @@
-// The view at /errors: which findings there are in the history, how many results have each, and how that went by day.
+// The view at /errors: which findings there are in the history, how many results have each, and how that went by day. What people found: error_kinds.js.
 {
   const SHOWN = 25, TREND_DAYS = 30;
   let rows = null;
@@ -19,8 +19,9 @@
   }
 
   async function show(params, query, root, signal) {
+    if (query.get("by") === "people") return errorKinds.show(query, root, signal);
     const filter = listing.filterOf(query);
-    const head = [h("div.list-head", {}, h("h1", {}, "Errors"), h("p.total", {role: "status"}), h("a.button", {href: listing.path(filter)}, "Cases")), listing.chips(filter, "/errors")];
+    const head = [h("div.list-head", {}, h("h1", {}, "Errors"), h("p.total", {role: "status"}), h("a.button", {href: listing.path(filter)}, "Cases")), errorKinds.tabs(false), listing.chips(filter, "/errors")];
     let found, everything;
     try {
       [found, everything] = await Promise.all([listing.facets(filter, "code", signal), listing.facets(filter, "label", signal)]);

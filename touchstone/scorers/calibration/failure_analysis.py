@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from touchstone.ops.reviews.coding import Category
 from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.counting import current, newest
+from touchstone.scorers.calibration.failure_coding import Category
 from touchstone.scorers.calibration.saturation import Saturation, saturation
 from touchstone.scorers.reporting.intervals import Rate
 
