@@ -1,5 +1,6 @@
 """Reviewing in a queue: which case, as whom, and what may not be seen yet."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from touchstone.ops.web.api.calls import Call, Refusal
 from touchstone.ops.web.api.reviewers import check_reviewers
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.query import BadRequest
-from touchstone.schemas.reading import CaseReading, ChecksSection, CodeSection, PairsSection, Section, TableSection, TextSection, TimelineSection
+from touchstone.schemas.reading import CaseReading, ChecksSection, CodeSection, Item, PairsSection, Section, TableSection, TextSection, TimelineSection
 from touchstone.schemas.result import ScoreResult
 
 REVIEWER_CHARS_MAX = 256
@@ -90,8 +91,10 @@ def without_opinions(reading: CaseReading) -> CaseReading:
             case TextSection() | CodeSection():
                 sections.append(section.model_copy(update={"marks": (), "note": ""}))
             case ChecksSection():
-                items = tuple(one.model_copy(update=bare | {"state": "note", "code": ""}) for one in section.items)
-                sections.append(section.model_copy(update={"items": items, "note": ""}))
+                # A suite lists first what is not met.
+                items = tuple(one.model_copy(update=bare | {"state": "note", "code": ""}) for one in sorted(section.items, key=_by_number))
+                if items:
+                    sections.append(section.model_copy(update={"items": items, "note": ""}))
             case PairsSection():
                 pairs = tuple(one.model_copy(update={"state": None, "to": ()}) for one in section.pairs)
                 sections.append(section.model_copy(update={"pairs": pairs, "note": ""}))
@@ -100,6 +103,11 @@ def without_opinions(reading: CaseReading) -> CaseReading:
             case TimelineSection():
                 sections.append(section.model_copy(update={"entries": tuple(one.model_copy(update=bare) for one in section.entries), "note": ""}))
     return reading.model_copy(update={"label": "unscored", "sections": tuple(sections)})
+
+
+def _by_number(item: Item) -> list[str]:
+    """The order of ids such as `fact-2` and `fact-10`."""
+    return [f"{int(part):09}" if part.isdecimal() else part for part in re.split(r"(\d+)", item.id)]
 
 
 def document_without_opinions(document: bytes) -> bytes:
