@@ -45,8 +45,7 @@ def test_a_kill_in_the_middle_of_two_writers_loses_nothing_that_was_acknowledged
     Queues(store.engine).create("q", Definition(suite="one", reviewers=2), AT + timedelta(days=1))
     command = [sys.executable, "-c", WRITER, store_url]
     writers = [
-        subprocess.Popen([*command, who, times], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        for who, times in (("ann", "100000"), ("bob", "40"))
+        subprocess.Popen([*command, who, times], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for who, times in (("ann", "100000"), ("bob", "40"))
     ]
     ann, bob = writers
     try:

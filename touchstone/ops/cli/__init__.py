@@ -30,7 +30,7 @@ _ClickException: Any = _UsageError.__base__
 COMMANDS = (
     "demo", "up", "score", "show", "safe", "loss", "eval", "eval_samples", "judge", "models", "topics", "produce", "tail", "dlq", "explain", "config", "doctor",
     "worker", "projector", "archive", "serve", "viewer", "report", "annotations", "errors", "errors_cases", "judges", "judges_new",
-    "judges_prevalence", "reconcile", "replay", "kafka", "fhir_validator", "schemas", "selftest",
+    "judges_prevalence", "queues", "reconcile", "replay", "kafka", "fhir_validator", "schemas", "selftest",
 )  # fmt: skip
 
 

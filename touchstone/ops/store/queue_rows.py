@@ -19,6 +19,7 @@ NAME: Final = r"^[a-z0-9][a-z0-9-]{0,63}$"
 GUIDELINE: Final = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]{0,63})(?:@(?P<version>[1-9][0-9]{0,5}))?")
 #: Cases of a queue. More are no work for people, and a smaller sample says as much.
 CASES_MAX: Final = 200_000
+GUIDELINE_CHARS_MAX: Final = 60_000
 QueueName = Annotated[str, StringConstraints(pattern=NAME)]
 
 

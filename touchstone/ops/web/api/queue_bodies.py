@@ -4,11 +4,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from touchstone.ops.store.queue_rows import Definition, QueueName
+from touchstone.ops.store.queue_rows import GUIDELINE_CHARS_MAX, Definition, QueueName
 from touchstone.ops.web.api.bodies import Body
 from touchstone.schemas.annotation import Name
 
-GUIDELINE_CHARS_MAX = 60_000
 DAY_S = 86_400
 
 
