@@ -3,13 +3,20 @@
 import json
 import stat
 import tomllib
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from typer.testing import CliRunner, Result
 
 from touchstone.ops.cli import app
+from touchstone.ops.store.archive.archive import Archive
+from touchstone.ops.store.archive.objects import Objects
+from touchstone.ops.store.cases import CaseIndex
+from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.settings.house import ArchiveSettings
 from touchstone.scorers.clinical.failure_modes.judge_folders import load_judge
 
 NAME = "ignores_allergy"
@@ -129,3 +136,24 @@ def test_the_description_of_a_category_that_is_a_question_is_the_question(home: 
     assert run("crosses_allergy", "--category", NAME, "--categories", "categories.json").exit_code == 0
     about = tomllib.loads((home / "judges" / "crosses_allergy" / "judge.toml").read_text())
     assert (about["question"], about["category"]) == ("Does a drug cross an allergy?", NAME)
+
+
+def test_without_files_annotations_come_from_the_store_and_traces_from_the_archive(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOUCHSTONE_STORE_URL", f"sqlite:///{home}/store.db")
+    monkeypatch.setenv("TOUCHSTONE_ARCHIVE_URL", f"file://{home}/archive")
+    (home / "archive").mkdir()
+    store = ResultStore.open(f"sqlite:///{home}/store.db", create=True)
+    index, at = CaseIndex(store.engine), datetime(2026, 2, 5, tzinfo=UTC)
+    archive = Archive(Objects.open(f"file://{home}/archive"), index, ArchiveSettings())
+    for number in range(CASES):
+        said = {key: value for key, value in annotation(number).items() if key not in {"traceId", "reviewer", "timestamp"}}
+        index.annotate(f"e-{number}", "anna", said, at, expected=0, trace_id=f"t-{number}")
+        if number < CASES - 5:
+            archive.keep(f"e-{number}", "trace", f"t-{number}", orjson.dumps(trace(number) | {"kind": "trace", "id": f"e-{number}"}), at=at)
+    store.close()
+    done = CliRunner().invoke(app, ["judges", "new", NAME])
+    assert done.exit_code == 0, done.output
+    assert "5 labelled cases are not at hand" in done.stderr
+    shown = examples(home / "judges" / NAME)
+    assert sorted(one["fails"] for one in shown) == [False] * 3 + [True] * 3
+    assert all(CANARY in one["text"] and one["critique"] for one in shown)
