@@ -34,7 +34,7 @@ def calibration_view(calibration: Calibration, place: str) -> View:
     if calibration.disagreements:
         tables.append(Table("Cases of the dev set on which judge and people disagree", ("Case",), [(one,) for one in calibration.disagreements]))
     if below := shortfalls(calibration):
-        tables.append(Table("What stands in the way of promotion", ("Reason",), [(one,) for one in below]))
+        tables.append(Table("Below the floor, or not known well enough", ("Reason",), [(one,) for one in below]))
     deciding = calibration.test or calibration.dev
     total = deciding.failed + deciding.passed
     agreed = deciding.failed_found + deciding.passed_found
