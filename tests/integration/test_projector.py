@@ -56,8 +56,8 @@ def store(tmp_path: Path) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def projecting(settings: Settings, store: ResultStore) -> AsyncIterator[Projector]:
-    running = Projector(settings, store, suites=usable_suites())
+async def projecting(settings: Settings, store: ResultStore, **further: Any) -> AsyncIterator[Projector]:
+    running = Projector(settings, store, suites=usable_suites(), **further)
     stop = asyncio.Event()
     task = asyncio.create_task(running.run(stop))
     try:

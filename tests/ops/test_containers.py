@@ -276,7 +276,7 @@ def test_a_documented_command_in_a_container_names_a_service_that_can_run_it(run
     service, program, command, *options = [word for word in shlex.split(line.partition(" > ")[0])[3:] if word != "-T"]
     assert program == "touchstone"
     assert "TOUCHSTONE_STORE_URL" in SERVICES[service]["environment"]
-    assert [volume for volume in SERVICES[service]["volumes"] if volume.startswith("results:")]
+    assert [volume for volume in SERVICES[service]["volumes"] if str(volume).startswith("results:")]
     known = set(re.findall(r"--[a-z-]+", run(command, "--help").out))
     assert {option for option in options if option.startswith("--")} <= known
 
@@ -326,3 +326,15 @@ def test_what_the_image_copies_reaches_the_build() -> None:
     copied = {source for line in re.findall(r"^COPY (?!--from)(.+) \S+$", DOCKERFILE, re.MULTILINE) for source in line.split()}
     assert copied == allowed
     assert all((ROOT / name).exists() for name in copied)
+
+
+JUDGES = [({"TOUCHSTONE_JUDGES_SOURCE": "./judges"}, "./judges", Path("/judges")), ({}, "/dev/null", Path("judges"))]
+
+
+@pytest.mark.parametrize(("env", "source", "folder"), JUDGES)
+def test_the_folder_of_judges_reaches_the_projector(env: dict[str, str], source: str, folder: Path, tmp_path: Path) -> None:
+    service = SERVICES["projector"]
+    mount = next(volume for volume in service["volumes"] if not isinstance(volume, str))
+    assert interpolated(mount["source"], env) == source
+    assert (mount["target"], mount["read_only"], mount["bind"]["create_host_path"]) == ("/judges", True, False)
+    assert settings_of(service, tmp_path, env).judges.folder == folder

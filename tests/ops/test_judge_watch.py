@@ -1,9 +1,14 @@
-from collections.abc import Iterator
+import asyncio
+import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaConnectionError
+from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from tests.ops.judge_folders import GOOD, calibrated, decided, digest_of_labels, label, source_of
@@ -14,11 +19,13 @@ from touchstone.ops.store.results import ResultStore
 from touchstone.schemas.calibration import Counts
 from touchstone.schemas.prevalence import JudgeStatus
 from touchstone.schemas.result import ScoreResult
-from touchstone.schemas.settings.house import JudgesSettings
+from touchstone.schemas.settings.house import JudgesSettings, Settings
 from touchstone.scorers.calibration.folder import recalls_of
 from touchstone.scorers.calibration.prevalence import corrected
 from touchstone.scorers.reporting.intervals import Rate
+from touchstone.streams.account.judge_looks import JudgeLooks
 from touchstone.streams.account.judge_watch import JudgeWatch, Looked
+from touchstone.streams.telemetry.service_counts import ProjectorCounts
 
 NOW = BEGAN.timestamp() + 60
 
@@ -250,3 +257,44 @@ def test_a_new_version_of_the_guideline_makes_a_calibration_stale(store: ResultS
     assert watched.judge().stale == ()
     Guidelines(store.engine).save("clinical", "… …", "ana", datetime(2026, 1, 1, tzinfo=UTC))
     assert watched.judge().stale == ("the guideline changed to clinical@2 since the calibration",)
+
+
+class NoBroker:
+    """A producer whose broker is away, until it is back."""
+
+    def __init__(self) -> None:
+        self.is_away = True
+        self.sent: list[bytes] = []
+
+    async def send_and_wait(self, _topic: str, *, value: bytes, **_told: Any) -> None:
+        if self.is_away:
+            raise KafkaConnectionError
+        self.sent.append(value)
+
+
+async def test_a_look_that_fails_is_counted_and_what_it_would_have_sent_comes_later(store: ResultStore, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, producer, metrics = Watched(store, folder), NoBroker(), ProjectorCounts(registry := CollectorRegistry())
+    calibrated(folder)
+    watched.add(*results(10, 2))
+    settings = Settings(judges=JudgesSettings(folder=folder, interval_s=0.1))
+    looks = JudgeLooks(settings, watched.source, metrics, asyncio.Lock(), lambda: NOW)
+
+    def failed(reason: str) -> float:
+        return registry.get_sample_value("touchstone_judges_failures_total", {"reason": reason}) or 0.0
+
+    with monkeypatch.context() as broken:
+        broken.setattr(watched.source, "states", lambda: 1 / 0)
+        running = asyncio.create_task(looks.run(cast("AIOKafkaProducer", producer)))
+        await until(lambda: failed("defect") >= 2)
+    await until(lambda: failed("kafka") >= 1)
+    assert watched.source.states() == [], "what was not sent is news still"
+    producer.is_away = False
+    await until(lambda: bool(watched.source.states()))
+    running.cancel()
+    assert [json.loads(value)["seen"] for value in producer.sent] == [{"count": 2, "total": 10}]
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 -- a thread has no event for it
+            await asyncio.sleep(0.02)

@@ -44,7 +44,7 @@ const OVERVIEW_KEYS = [
   ["w", "large figures, for a wall", () => setWall(!document.body.classList.contains("walled"))],
 ];
 // "g" and then one of these.
-const PLACES = {o: ["/", "overview"], c: ["/cases", "cases"], v: ["/review", "review"], e: ["/errors", "errors"], r: ["/runs", "runs"]};
+const PLACES = {o: ["/", "overview"], c: ["/cases", "cases"], v: ["/review", "review"], e: ["/errors", "errors"], j: ["/judges", "judges"], r: ["/runs", "runs"]};
 const PREFIX_MS = 1500;
 let prefixAt = 0;
 
