@@ -166,6 +166,16 @@ def test_a_file_with_what_the_store_lacks_is_not_replaced(tmp_path: Path) -> Non
     assert json.loads(output.read_bytes())[1]["reviewer"] == "a colleague"
 
 
+def test_a_thumb_inside_a_trace_is_taken_over_unless_a_later_one_is_there(tmp_path: Path) -> None:
+    def trace(rating: str, day: int) -> dict[str, Any]:
+        return {"traceId": "t-1", "outputs": {}, "feedback": {"rating": rating, "timestamp": f"2026-02-0{day}T00:00:00Z"}}
+
+    with opened(tmp_path) as archive:
+        for given, rating in ((trace("up", 2), "up"), (trace("down", 1), "up"), ({"traceId": "t-1", "feedback": "down"}, "up"), (trace("down", 3), "down")):
+            keep_comments(archive.index, given, NOW)
+            assert archive.index.feedback(["t-1"])["t-1"].rating == rating
+
+
 def test_copies_of_traces_have_the_annotations_inside_and_the_traces_stay(tmp_path: Path) -> None:
     with opened(tmp_path) as archive:
         before = archive.document("t-2")
