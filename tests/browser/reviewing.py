@@ -73,7 +73,7 @@ class Review:
 
 
 @asynccontextmanager
-async def reviewing(folder: Path) -> AsyncIterator[Review]:
+async def reviewing(folder: Path, tokens: tuple[str, ...] = TOKENS) -> AsyncIterator[Review]:
     """The service with its queue. Odd traces pass; each has one finding."""
     store = ResultStore.open(f"sqlite:///{folder / 'store.db'}", create=True)
     index = CaseIndex(store.engine)
@@ -87,7 +87,7 @@ async def reviewing(folder: Path) -> AsyncIterator[Review]:
         one = trace(number)
         archive.keep(one["id"], "trace", one["traceId"], orjson.dumps(one), at=AT)
     try:
-        async with served(sources=Opened(History(store.engine), index, lambda: archive), tokens=TOKENS) as web:
+        async with served(sources=Opened(History(store.engine), index, lambda: archive), tokens=tokens) as web:
             web.service.suites.update(usable_suites())  # type: ignore[attr-defined]
             web.hub.caught_up()
             review = Review(web, [])

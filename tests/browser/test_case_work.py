@@ -164,3 +164,30 @@ async def test_a_review_ends_with_a_word_and_a_phone_shows_what_is_wrong_before_
     assert "1 case judged" in await tab.text("#view-review .empty")
     await tab.page.keyboard.press("k")
     await tab.until("document.querySelector('.review-bar b')?.textContent === '3 of 3'")
+
+
+async def test_a_review_has_list_case_and_verdict_side_by_side_and_findings_of_chosen_severities(web: Served, look: Open) -> None:
+    api = Api(annotations={"e-1": [THEIRS]})
+    tab = await show(web, look, "/review?label=Fail", api, ready=".three .tabbed", width=1440)
+    boxes = await tab.page.evaluate(
+        "['.review-nav', '.case-centre', '.case-side'].map((name) => document.querySelector(`.three > ${name}`).getBoundingClientRect())"
+    )
+    assert [round(box["top"]) for box in boxes] == [round(boxes[0]["top"])] * 3
+    assert boxes[0]["right"] < boxes[1]["left"] < boxes[1]["right"] < boxes[2]["left"]
+    assert await tab.page.evaluate("document.querySelector('.review-rows [aria-current]').textContent.includes('e-0')")
+    for _ in range(3):
+        await tab.page.keyboard.press("d")
+    await tab.until("document.querySelector('.case-texts [role=tab][aria-selected=true]').textContent === 'Findings'")
+    await tab.page.locator(".severities input[value=minor]").nth(1).uncheck()
+    assert await tab.page.locator(".checks li", has_text="an unknown code").is_hidden()
+    assert await tab.page.locator(".checks li", has_text="42 million").is_visible()
+    # The next case opens in the same tab.
+    await tab.page.keyboard.press("ArrowRight")
+    await tab.until(
+        "document.querySelector('.case h1')?.textContent === 'e-1' && document.querySelector('.case-texts [role=tab][aria-selected=true]').textContent === 'Findings'"
+    )
+    await tab.page.locator(".review-filters input[value=major]").check()
+    await tab.until("new URLSearchParams(location.search).get('severity') === 'major'")
+    await tab.page.locator(".review-filters input[type=number]").fill("0.5")
+    await tab.page.keyboard.press("Tab")
+    await tab.until("new URLSearchParams(location.search).get('value') === 'score>=0.5'")

@@ -191,3 +191,22 @@ async def test_marked_places_are_kept_by_positions_and_digest_and_shown_as_long_
     # Without the browser's own, as over plain HTTP from elsewhere.
     for text in ("", "é🙂" * 40, "x" * 119):
         assert await tab.page.evaluate("(text) => sha256(text, null)", text) == sha256(text.encode()).hexdigest()
+
+
+async def test_without_tokens_a_queue_asks_for_the_reviewers_name_and_another_may_follow(look: Open, tmp_path: Path) -> None:
+    async with reviewing(tmp_path, ()) as review:
+        tab = await review.open(look, "/review/coherence", None, width=1440)
+        keys = tab.page.keyboard
+        await tab.until("document.activeElement.name === 'reviewer'")
+        await keys.type("dora")
+        await keys.press("Enter")
+        await at(tab, 1)
+        await keys.press("F")
+        await at(tab, 2)
+        assert (await review.said(review.order[0], "dora") or {})["verdict"] == "fail"
+        await tab.page.locator(".review-bar button", has_text="change").focus()
+        await keys.press("Enter")
+        await tab.until("document.querySelector('.ask-name') !== null && document.activeElement.name === 'reviewer'")
+        await keys.type("emil")
+        await keys.press("Enter")
+        await tab.until("document.querySelector('.review-bar')?.textContent.includes('reviewer emil')")

@@ -10,9 +10,10 @@ const annotationDrafts = (() => {
     if (drafts.size) event.preventDefault(); // the browser asks whether to leave
   });
 
-  // Whoever loads the tab again, or closes it, loses nothing that the service takes.
-  addEventListener("pagehide", () => { for (const draft of drafts.values()) draft.flush(); });
-  document.addEventListener("visibilitychange", () => { if (document.hidden) for (const draft of drafts.values()) draft.save().catch(() => {}); });
+  // Whoever loads the tab again, or closes it, loses nothing that the service takes: such a request outlives its tab.
+  const saveAll = () => { for (const draft of drafts.values()) draft.save().catch(() => {}); };
+  addEventListener("pagehide", saveAll);
+  document.addEventListener("visibilitychange", () => { if (document.hidden) saveAll(); });
 
   const reviewerOf = (one) => one.reviewer ?? one.reviewerId;
   const passOf = (one) => one.reviewPass ?? 1;
@@ -23,7 +24,7 @@ const annotationDrafts = (() => {
     const id = one.found.event_id ?? one.id, about = one.about ?? null;
     if (drafts.get(id)?.about?.queue === about?.queue && drafts.has(id)) return drafts.get(id);
     const draft = {
-      values: null, etag: one.etag, found: one.found, isBlind: false, conflict: null, status: "", about, listen: () => {}, change, save, keep, drop, send, flush,
+      values: null, etag: one.etag, found: one.found, isBlind: false, conflict: null, status: "", about, listen: () => {}, change, save, keep, drop, send,
     };
     const path = caseLoad.pathOf(id), asked = caseLoad.withQuery(path, about), place = location.pathname + location.search;
     let timer = 0, sending = null;
@@ -51,19 +52,12 @@ const annotationDrafts = (() => {
 
     /** A request that changes the case; what it answers is the case's new state. */
     async function send(body, headers) {
-      const answer = await askWhole(path, {method: "PATCH", body, headers});
+      const answer = await askWhole(path, {method: "PATCH", body, headers, keepalive: true});
       if (answer.ok) {
         const now = answer.data?.annotations && !about ? answer : await askWhole(asked); // what a queue hides is decided where it is named
         if (now.ok) Object.assign(draft, {found: now.data, etag: now.etag ?? now.data.etag});
       }
       return answer;
-    }
-
-    /** The tab is being left: send what there is, without waiting for the answer. */
-    function flush() {
-      if (!draft.values?.reviewer || draft.conflict || sending) return;
-      clearTimeout(timer);
-      askWhole(path, {method: "PATCH", body: {annotations: [written()]}, headers: {"If-Match": draft.etag}, keepalive: true}).catch(() => {});
     }
 
     const ownOf = (found, values) => (found.annotations ?? []).find((other) => reviewerOf(other) === values.reviewer && passOf(other) === values.reviewPass) ?? null;

@@ -108,6 +108,7 @@ const annotationsPanel = (() => {
         ...(draft.found.blind ? [h("li.rest", {}, "This queue is blind: what others say, and the automated scores, are shown once you have given your verdict.")]
           : rest ? [h("li.rest", {}, `${counted(rest, "annotation")} of others; shown once you have saved yours.`)] : []), ...(all.length || draft.found.blind ? [] : [h("li.rest", {}, "None yet.")]));
       made.modeRow.hidden = passNow() < 2 && !made.mode.value;
+      thumbs.hidden = queue !== null; // a queue asks for verdicts alone
       const rating = draft.found.feedback?.rating ?? null;
       thumbs.replaceChildren(h("span.rest", {}, rating ? "Feedback from its user:" : "Feedback from its user: none"), ...(rating || may ? ["up", "down"].map((value) => h("button", {
         type: "button", disabled: !may, "aria-pressed": String(rating === value), click: () => rate(value),

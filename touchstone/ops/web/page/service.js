@@ -3,6 +3,7 @@
 const TOKEN_KEY = "touchstone.token";
 const QUIET_MS = 60_000; // a stream that is silent for so long is dead; the service sends a heartbeat every 15 s
 const RETRY_MS_MAX = 15_000;
+const KEEPALIVE_CHARS_MAX = 16_000; // browsers let requests of 64 kB in all outlive their page
 const BUFFER_CHARS_MAX = 64_000_000;
 
 const LINK_KEY = "touchstone.link";
@@ -75,12 +76,13 @@ async function ask(path, headers = {}, signal = undefined, options = {}) {
 
 /**
  * A response of any status as {status, ok, data, etag}; `data` is null if it has no JSON.
- * `options`: method, body (an object, sent as JSON), headers, signal, keepalive. Throws only if the service cannot be reached.
+ * `options`: method, body (an object, sent as JSON), headers, signal, `keepalive`: it outlives the page if it is short. Throws only if the service cannot be reached.
  */
 async function askWhole(path, {method = "GET", body = undefined, headers = {}, signal = undefined, keepalive = false} = {}) {
   const limit = AbortSignal.timeout(60_000);
   const sent = body === undefined ? headers : {"Content-Type": "application/json", ...headers};
-  const options = body === undefined ? {method} : {method, body: JSON.stringify(body), keepalive};
+  const options = body === undefined ? {method} : {method, body: JSON.stringify(body)};
+  if (keepalive && options.body.length < KEEPALIVE_CHARS_MAX) options.keepalive = true;
   const answer = await ask(path, sent, signal ? AbortSignal.any([signal, limit]) : limit, options);
   let data = null;
   try { data = await answer.json(); } catch (error) { if (error.name === "AbortError" || error.name === "TimeoutError") throw error; }
