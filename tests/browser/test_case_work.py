@@ -183,9 +183,8 @@ async def test_a_review_has_list_case_and_verdict_side_by_side_and_findings_of_c
     assert await tab.page.locator(".checks li", has_text="42 million").is_visible()
     # The next case opens in the same tab.
     await tab.page.keyboard.press("ArrowRight")
-    await tab.until(
-        "document.querySelector('.case h1')?.textContent === 'e-1' && document.querySelector('.case-texts [role=tab][aria-selected=true]').textContent === 'Findings'"
-    )
+    await tab.until("document.querySelector('.case h1')?.textContent === 'e-1'")
+    await tab.until("document.querySelector('.case-texts [role=tab][aria-selected=true]')?.textContent === 'Findings'")
     await tab.page.locator(".review-filters input[value=major]").check()
     await tab.until("new URLSearchParams(location.search).get('severity') === 'major'")
     await tab.page.locator(".review-filters input[type=number]").fill("0.5")

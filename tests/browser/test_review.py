@@ -46,6 +46,8 @@ async def test_ten_traces_are_reviewed_by_keys_and_kept_exactly_as_typed(review:
         await keys.press("2")
         await keys.press("ArrowDown")
         wanted[event] = ("pass" if place % 2 else "fail", note, ["irrelevant_labs"])
+        if place == 3:
+            await keys.press("n")  # also while typing
         await keys.press("Control+Enter")
     await tab.until("document.querySelector('#view-review .empty')?.textContent.includes('No case of this queue needs you now')")
     for event, (verdict, note, issues) in wanted.items():
