@@ -41,10 +41,10 @@ FIGURES = r"""() => {
 
 
 def number_of(figure: dict[str, str]) -> int | None:
-    """How many cases a figure counts; None for one that counts none, as a batch."""
+    """How many cases a figure counts; None for one that counts none, as a batch or a corrected rate."""
     words = f"{figure['name']} {figure['title']}"
     href = figure["href"]
-    if href.startswith(("#", "/cases/")) or "per second" in words.lower():
+    if href.startswith(("#", "/cases/", "/judges")) or "per second" in words.lower():
         return None
     for pattern in (r"of ([\d,]+) scored", r"of ([\d,]+) values?", r"of ([\d,]+) in the second half", r"×([\d,]+)", r": ([\d,]+) results?"):
         if found := re.search(pattern, words):
