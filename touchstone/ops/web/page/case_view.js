@@ -75,11 +75,15 @@ const caseView = (() => {
   /** Inside a text that scrolls, or in what has its own use for the arrows, they are not for the form. */
   const isElsewhere = (event) => event.target.closest?.("[role=region][tabindex='0'], .code-fold, [role=tablist], .checks") !== null;
 
+  /** Outside of a review the arrows scroll, unless the focus is in the form. */
+  const isScrolling = (event) => router.route.name !== "review" && event.target.closest?.(".verdict") === null;
+  const field = (now, event, by) => (isElsewhere(event) || isScrolling(event) || !now() ? false : now().judging.field(by));
+
   /** The keys of a case; `now()` is the view that is shown, `walk(by)` goes to another case and returns false if there is none. */
   const keysOf = (now, walk) => [
     ["ArrowRight", "next case", (event) => (isElsewhere(event) ? false : walk(1)), ["→", "j"]], ["ArrowLeft", "previous case", (event) => (isElsewhere(event) ? false : walk(-1)), ["←", "k"]],
     ["j", "", () => walk(1)], ["k", "", () => walk(-1)],
-    ["ArrowDown", "next field of the form", (event) => (isElsewhere(event) || !now() ? false : now().judging.field(1)), "↓"], ["ArrowUp", "previous field", (event) => (isElsewhere(event) || !now() ? false : now().judging.field(-1)), "↑"],
+    ["ArrowDown", "next field of the form", (event) => field(now, event, 1), "↓"], ["ArrowUp", "previous field", (event) => field(now, event, -1), "↑"],
     ["p", "verdict: pass", () => now()?.judging.choose("pass")], ["f", "verdict: fail", () => now()?.judging.choose("fail")],
     ["P", "pass, saved; in a review the next case follows", () => now()?.judging.choose("pass", true)], ["F", "fail; likewise", () => now()?.judging.choose("fail", true)],
     ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => [String(number), number === 1 ? "a tag (1 to 9); on severity or quality, an option" : "", () => now()?.judging.digit(number), "1–9"]),
