@@ -15,7 +15,12 @@ from tests.ops.web.test_api_errors import failed
 
 PEOPLE = "/errors?by=people"
 KINDS = "[...document.querySelectorAll('.kind')].map((one) => `${one.dataset.row} ${one.querySelector('.kind-head > span').textContent}`)"
-SIDEWAYS = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+#: How far the page, or a part of it, scrolls sideways.
+PARTS = "[document.documentElement, ...document.querySelectorAll('.view:not([hidden]) .scroll')]"
+SIDEWAYS = f"Math.max(0, ...{PARTS}.map((one) => one.scrollWidth - one.clientWidth))"
+#: Rows that lie over the next one.
+OVER = """[...document.querySelectorAll('.view:not([hidden]) .stack tbody tr')].filter((row) => [...row.children].some(
+  (cell) => cell.getBoundingClientRect().bottom > row.getBoundingClientRect().bottom + 1)).length"""
 
 
 @pytest.fixture
@@ -68,3 +73,4 @@ async def test_no_list_is_wider_than_a_phone(web: Served, look: Open, address: s
     tab = await opened(look, web, f"{address}{query}", f"#view-{address[1:]} h1", 390)
     await tab.until("document.querySelector('.view:not([hidden]) :is(table, .empty)') !== null")
     assert await tab.page.evaluate(SIDEWAYS) == 0
+    assert await tab.page.evaluate(OVER) == 0

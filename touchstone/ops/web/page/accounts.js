@@ -31,8 +31,8 @@
       h("td", {}, h("code", {}, `${one.topic}[${one.partition}]@${one.first}${events > 1 ? `–${one.last}` : ""}`)), h("td.number", {}, grouped.format(events)));
   }
 
-  const table = (label, heads, rows) => h("div.card.scroll", {tabindex: 0, role: "region", "aria-label": label}, h("table.plain", {"aria-label": label},
-    h("thead", {}, h("tr", {}, heads.map((head) => h(NUMBERS.includes(head) ? "th.number" : "th", {scope: "col"}, head)))), h("tbody", {}, rows)));
+  const table = (label, heads, rows) => h("div.card.scroll", {tabindex: 0, role: "region", "aria-label": label}, listing.stacked(h("table.plain", {"aria-label": label},
+    h("thead", {}, h("tr", {}, heads.map((head) => h(NUMBERS.includes(head) ? "th.number" : "th", {scope: "col"}, head)))), h("tbody", {}, rows))));
 
   async function show(params, query, root, signal) {
     const minutes = Number(query.get("minutes")) || 15, suites = query.getAll("suite"), outcome = query.get("outcome");

@@ -53,8 +53,8 @@
       if (names.length < 2) continue;
       const cell = (run, one, name) => h("td.number", {}, one ? listing.link("", casesIn(run, {[by]: name}), {title: "The cases"}, `${percent(share(one))} of ${grouped.format(one.count)}`) : "–");
       place.append(h("section.card.scroll", region(`By ${by}`), h("h2", {}, `Passed, by ${word.toLowerCase()}`), h("p.rest", {}, "Of all results of each run, those that only one of them has included."),
-        h("table.plain.numbers", {"aria-label": `Passed, by ${by}`}, h("thead", {}, h("tr", {}, [word, "Before", "Now"].map((text) => h("th", {scope: "col"}, text)))),
-          h("tbody", {}, names.map((name) => h("tr", {}, h("th.c-name", {scope: "row"}, name), cell(found.a, before.get(name), name), cell(found.b, now.get(name), name)))))));
+        listing.stacked(h("table.plain.numbers", {"aria-label": `Passed, by ${by}`}, h("thead", {}, h("tr", {}, [word, "Before", "Now"].map((text) => h("th", {scope: "col"}, text)))),
+          h("tbody", {}, names.map((name) => h("tr", {}, h("th.c-name", {scope: "row"}, name), cell(found.a, before.get(name), name), cell(found.b, now.get(name), name))))))));
     }
   }
 
@@ -62,22 +62,22 @@
 
   function shifts(found) {
     if (!found.shifts.length) return null;
-    return h("section.card.scroll", region("Values"), h("h2", {}, "Values"), h("table.plain.numbers", {"aria-label": "Values before and now"},
+    return h("section.card.scroll", region("Values"), h("h2", {}, "Values"), listing.stacked(h("table.plain.numbers", {"aria-label": "Values before and now"},
       h("thead", {}, h("tr", {}, ["Value", "Before", "Now", "Difference", "95 % interval", "Cases that differ"].map((text) => h("th", {scope: "col"}, text)))),
       h("tbody", {}, found.shifts.map((one) => h("tr", {}, h("th", {scope: "row"}, one.name), ...[[found.a, one.before], [found.b, one.now]].map(([run, value]) =>
           h("td.number", {}, listing.link("", casesIn(run, {value: one.name}), {title: `The cases of this run that have ${one.name}`}, figure(value, 3)))),
         h("td.number", {}, signed(one.difference)), h("td.number", {}, one.low === null ? "–" : `${signed(one.low)} to ${signed(one.high)}`),
-        h("td.number", {}, `${grouped.format(one.changed)} of ${grouped.format(one.pairs)}`))))));
+        h("td.number", {}, `${grouped.format(one.changed)} of ${grouped.format(one.pairs)}`)))))));
   }
 
   function codes(found) {
     const changed = found.codes.filter((one) => one.before !== one.now);
     if (!changed.length) return null;
-    return h("section.card.scroll", region("Findings"), h("h2", {}, "Findings"), h("p.rest", {}, `Of all results of each run: ${grouped.format(found.a.total)} before, ${grouped.format(found.b.total)} now.`), h("table.plain.numbers", {"aria-label": "Findings before and now"},
+    return h("section.card.scroll", region("Findings"), h("h2", {}, "Findings"), h("p.rest", {}, `Of all results of each run: ${grouped.format(found.a.total)} before, ${grouped.format(found.b.total)} now.`), listing.stacked(h("table.plain.numbers", {"aria-label": "Findings before and now"},
       h("thead", {}, h("tr", {}, ["Finding", "Before", "Now", "Change"].map((text) => h("th", {scope: "col"}, text)))),
       h("tbody", {}, changed.map((one) => h("tr", {}, h("th", {scope: "row"}, h("code", {}, one.code)),
         h("td.number", {}, listing.link("", casesIn(found.a, {code: one.code}), {}, grouped.format(one.before))), h("td.number", {}, listing.link("", casesIn(found.b, {code: one.code}), {}, grouped.format(one.now))),
-        h("td.number", {}, one.now > one.before ? `▲ +${grouped.format(one.now - one.before)}` : `▼ −${grouped.format(one.before - one.now)}`))))));
+        h("td.number", {}, one.now > one.before ? `▲ +${grouped.format(one.now - one.before)}` : `▼ −${grouped.format(one.before - one.now)}`)))))));
   }
 
   /** Both readings of one changed case. */
@@ -110,7 +110,7 @@
       h("td", {}, h("button.both", {type: "button", "aria-label": `Read both of ${one.name}`, click: () => sideBySide(one, place, signal).catch(() => {})}, "Side by side")));
     const only = its.from ? h("p", {}, `${its.from} before, ${its.to} now. `, h("a", {href: listing.path({a: its.a, b: its.b}, "/compare")}, "All changed cases")) : null;
     const table = found.cases.length
-      ? h("table.plain", {"aria-label": "Cases whose label changed"}, h("thead", {}, h("tr", {}, ["Case", "Label", "Readings"].map((text) => h("th", {scope: "col"}, text)))), h("tbody", {}, found.cases.map(row)))
+      ? listing.stacked(h("table.plain", {"aria-label": "Cases whose label changed"}, h("thead", {}, h("tr", {}, ["Case", "Label", "Readings"].map((text) => h("th", {scope: "col"}, text)))), h("tbody", {}, found.cases.map(row))))
       : h("p", {}, found.pairs ? "No case changed its label." : "There is nothing to compare case by case.");
     return [h("section.card.scroll", region("Changed cases"), h("h2", {}, "Changed cases"), only, table,
       h("nav.pages", {"aria-label": "Pages"}, query.get("cursor") && h("a.button", {href: listing.path(its, "/compare")}, "First"), found.next && h("a.button.older", {href: listing.path({...its, cursor: found.next}, "/compare")}, "More ▸"))), place];

@@ -44,10 +44,11 @@
     const rest = rows.slice(SHOWN);
     const more = rest.length > 0 && h("button.more", {type: "button", click: (event) => {
       body.append(...rest.map((one) => one.made));
+      listing.stacked(body.parentElement);
       event.currentTarget.remove();
     }}, `${rest.length} more codes`);
-    root.replaceChildren(...head.filter(Boolean), h("div.card.scroll", {tabindex: 0, role: "region", "aria-label": "Findings"}, h("table.plain.errors", {"aria-label": "Findings by code"},
-      h("thead", {}, h("tr", {}, ["Finding", "Results", "Share of results", "Labels", "By day"].map((text) => h(text === "Results" ? "th.number" : "th", {scope: "col"}, text)))), body), more || null));
+    root.replaceChildren(...head.filter(Boolean), h("div.card.scroll", {tabindex: 0, role: "region", "aria-label": "Findings"}, listing.stacked(h("table.plain.errors", {"aria-label": "Findings by code"},
+      h("thead", {}, h("tr", {}, ["Finding", "Results", "Share of results", "Labels", "By day"].map((text) => h(text === "Results" ? "th.number" : "th", {scope: "col"}, text)))), body)), more || null));
     const trend = (one) => async () => {
       const days = listing.daysOf((await listing.facets(one.target, "day", signal))?.values ?? [], TREND_DAYS);
       if (!signal.aborted) one.days.replaceChildren(days.length > 1 ? listing.dayChart(days, "Results") : h("span.rest", {}, days[0]?.value ?? "–"));

@@ -99,6 +99,14 @@ const listing = (() => {
     return h("div.days", filter ? {role: "group", "aria-label": `${name} by day`} : {role: "img", "aria-label": words}, columns);
   }
 
+  /** A table whose rows are blocks on a narrow screen: each cell gets the word of its column. */
+  function stacked(table) {
+    table.classList.add("stack");
+    const words = [...table.querySelectorAll("thead th")].map((one) => one.textContent);
+    for (const row of table.querySelectorAll("tbody tr")) for (const [place, cell] of [...row.children].entries()) cell.dataset.word = words[place] ?? "";
+    return table;
+  }
+
   /** Run tasks, a few at a time, so that a list does not take all of the service's threads. */
   async function few(tasks, atOnce = 2) {
     const waiting = [...tasks];
@@ -132,5 +140,5 @@ const listing = (() => {
     if (!state.suites.size) state.suites = new Map((found?.suites ?? []).map((one) => [one.name, one]));
   }
 
-  return {suitesKnown, filterOf, path, without, link, narrowing, words, chips, choice, facets, bar, daysOf, dayChart, few, walk, refusal};
+  return {suitesKnown, filterOf, path, without, link, narrowing, words, chips, choice, facets, bar, daysOf, dayChart, few, walk, refusal, stacked};
 })();
