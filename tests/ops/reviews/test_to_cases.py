@@ -3,9 +3,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from tests.ops.commands import Commands
+from tests.ops.web.history import history
 from touchstone.ops.evaluation.regressions import case_id, read_cases
 from touchstone.ops.reviews.prompts_of_traces import prompts_in_files
 from touchstone.ops.reviews.to_cases import Wanted, to_cases
@@ -167,3 +169,25 @@ def test_a_mistake_is_one_line(commands: Commands, arguments: list[str], message
     assert message in ran.err
     assert len(ran.err.strip().splitlines()) == 1
     assert "Zyxwv" not in ran.err
+
+
+def test_from_the_store_the_prompts_come_from_the_archive_and_categories_are_kept_there(commands: Commands, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/store.db"
+    with history(tmp_path, f"file://{tmp_path}/archive", store) as opened:
+        document = {"kind": "trace", "id": "t-9", "traceId": "trace-9", "prompt": PROMPT, "outputs": {}}
+        opened.open_archive().keep("t-9", "trace", "trace-9", orjson.dumps(document), at=NOW)
+        opened.index.annotate("t-9", "ann", said("trace-9", mode=None).content(), NOW, expected=None, trace_id="trace-9")
+        opened.index.annotate("e-1", "ann", said("e-1").content(), NOW, expected=None)
+    env = {"TOUCHSTONE_STORE_URL": store, "TOUCHSTONE_ARCHIVE_URL": f"file://{tmp_path}/archive"}
+    category = {"name": "no_hba1c", "kind": "generalization", "description": "No HbA1c", "annotations": [{"traceId": "trace-9", "reviewer": "ann"}]}
+    Path("categories.json").write_text(json.dumps({"categories": [category]}))
+    assert commands("errors", "code", "categories.json", env=env).out == "1 annotations coded in the store, review pass 2.\n"
+    made = commands("errors", "to-cases", env=env)
+    assert made.out.splitlines()[:2] == [
+        "eval-data/regressions.json: 1 cases, 1 of them new, 0 coded anew.",
+        "1 failed traces left out: their prompt is not at hand.",
+    ], made.err
+    assert [one.prompt for one in read_cases(Path("eval-data/regressions.json")).cases] == [PROMPT]
+    exported = json.loads(commands("errors", "export", env=env).out)["categories"][0]
+    assert (exported["kind"], exported["description"]) == ("generalization", "No HbA1c")
+    assert "build a judge, code first" in commands("errors", "report", "-f", "markdown", env=env).out
