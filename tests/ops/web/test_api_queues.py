@@ -16,6 +16,8 @@ from tests.ops.web.served import Served, served, toy_suite
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.web.openapi import ADDRESSES
 from touchstone.schemas.case import SafeCase
+from touchstone.schemas.reading import CaseReading, TextSection
+from touchstone.schemas.result import ScoreResult
 
 ADMIN, ANN, BOB, READER = (f"{name:-<20}" for name in ("admin", "ann", "bob", "reader"))
 TOKENS = (f"boss=all/admin+text+annotate:{ADMIN}", f"ann=all/annotate+text:{ANN}", f"bob=all/annotate+text:{BOB}", f"all:{READER}")
@@ -79,6 +81,7 @@ async def test_two_reviewers_get_their_cases_in_order_and_do_not_see_each_other_
     assert shown["blind"] is False
     assert {one["reviewerId"]: one["verdict"] for one in shown["annotations"]} == {"ann": "fail", "bob": "pass"}
     assert (await sent(web, "GET", "/api/queues/failed", ANN))["counts"]["disagreed"] == 1
+    assert (await sent(web, "GET", "/api/queues/failed/disagreements", READER))["items"] == []  # without a verdict
     (differing,) = (await sent(web, "GET", "/api/queues/failed/disagreements", ANN))["items"]
     assert [one["verdict"] for one in differing["annotations"]] == ["fail", "pass"]
     await said(web, BOB, event, verdict="fail", settled=True)
@@ -92,9 +95,14 @@ async def test_two_reviewers_get_their_cases_in_order_and_do_not_see_each_other_
 OPINION = "opinion-of-somebody"
 
 
+def opinionated(_: Any, result: ScoreResult) -> CaseReading:
+    """A reading whose text tells what the result says."""
+    return CaseReading(suite="one", name="n", label=result.label, sections=(TextSection(id="a", title="A", text=f"{result.details} {result.findings}"),))
+
+
 async def test_a_blind_reviewer_finds_no_opinion_in_any_answer_until_the_own_verdict_is_given(web: Served) -> None:
     """The word is in findings, details and values of the result, in the other's notes and in what the trace came with."""
-    web.service.suites["one"] = replace(toy_suite("one"), cases={"safe": SafeCase})  # type: ignore[index]
+    web.service.suites["one"] = replace(toy_suite("one"), cases={"safe": SafeCase}, reading=opinionated)  # type: ignore[index]
     sources = web.service.open_sources()  # type: ignore[misc]
     with sources.index.engine.begin() as connection:
         document = connection.execute(text("SELECT document FROM touchstone_results WHERE event_id = 'c-0' AND suite = 'one'")).scalar_one()
@@ -106,10 +114,12 @@ async def test_a_blind_reviewer_finds_no_opinion_in_any_answer_until_the_own_ver
     sources.open_archive().keep("c-0", "safe", "", orjson.dumps(kept), at=AT)
     await made(web)
     await said(web, ANN, "c-0", verdict="fail", notes=OPINION, failureMode=OPINION)
+    sources.index.rate("c-0", "down", AT)
     paths = [f"/api/cases/c-0{part}?queue=failed" for part in ("", "/reading", "/document")]
     for path in [*paths, "/api/queues/failed/cases", "/api/queues/failed/disagreements", "/api/queues/failed"]:
         answer = await web.get(path, BOB)
         assert (answer.status_code, OPINION in answer.text) == (200, False), (path, answer.text)
+    assert (await sent(web, "GET", paths[0], BOB))["feedback"] is None
     reading = await sent(web, "GET", paths[1], BOB)
     assert (reading["blind"], reading["text"], reading["reading"]["label"]) == (True, "shown", "unscored")
     await said(web, BOB, "c-0", notes="thinking")  # no verdict yet
@@ -117,7 +127,8 @@ async def test_a_blind_reviewer_finds_no_opinion_in_any_answer_until_the_own_ver
     (own,) = (await sent(web, "GET", paths[0], BOB))["annotations"]
     assert (own["notes"], own["arm"]) == ("thinking", None)
     await said(web, BOB, "c-0", verdict="pass")
-    for path in [*paths[::2], "/api/queues/failed/disagreements"]:
+    assert (await sent(web, "GET", paths[0], BOB))["feedback"]["rating"] == "down"
+    for path in [*paths, "/api/queues/failed/disagreements"]:
         assert OPINION in (await web.get(path, BOB)).text, path
 
 

@@ -30,13 +30,13 @@ OPEN: dict[tuple[str, str], Any] = {
 
 @pytest.fixture(params=[TOKENS, ()], ids=["with tokens", "without tokens"])
 async def web(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Served]:
-    """Two queues: `mine` with the failed cases of the suite `one` alone, `other` with all of the suite `two`."""
+    """Three queues: `mine` with the failed cases of the suite `one` alone, `like` with all of that suite, `other` with all of the suite `two`."""
     with history(tmp_path) as sources:
         store = ResultStore.open(f"sqlite:///{tmp_path / 'store.db'}")
         add(store, scored("e-9", 9, suite="one", label="Fail"))
         store.close()
         async with served(sources=sources, tokens=request.param) as found:
-            for name, rest in (("mine", {"filter": "label=Fail", "suite": "one", "random_size": 0}), ("other", {"suite": "two"})):
+            for name, rest in (("mine", {"filter": "label=Fail", "suite": "one", "random_size": 0}), ("other", {"suite": "two"}), ("like", {"suite": "one"})):
                 answer = await found.client.post("/api/queues", json={"name": name, **rest}, headers=found.bearer(ADMIN))
                 assert answer.status_code == 201, answer.text
             yield found
@@ -90,10 +90,10 @@ async def test_a_link_opens_no_other_queue_and_no_other_case(web: Served) -> Non
     token = await link_of(web)
     for (method, path), body in OPEN.items():
         of_queue, of_case = path.startswith("/api/queues"), path.startswith("/api/cases") or "{event}" in path
-        for queue, case in [("other", "e-0")] * of_queue + [("mine", "t-0"), ("mine", "e-1")] * of_case:
+        for queue, case in [("other", "e-0"), ("like", "e-0")] * of_queue + [("mine", "t-0"), ("mine", "e-1")] * of_case:
             answer = await asked(web, token, method.upper(), filled(path, queue, case), body, **{"If-Match": '"0"'})
             assert answer.status_code == 404, (method, path, queue, case, answer.text)
-    for query in ("queue=other", "queue=mine&reviewer=bob"):
+    for query in ("queue=other", "queue=like", "queue=mine&reviewer=bob"):
         for path in ("/api/cases/e-0", "/api/cases/e-0/reading", "/api/cases/e-0/document"):
             assert (await asked(web, token, "GET", f"{path}?{query}")).status_code in {403, 404}
 
