@@ -84,7 +84,10 @@ def test_the_walk_does_what_the_page_shows(commands: Commands, monkeypatch: pyte
                 case ["head", "-12", file]:
                     assert step.shown.splitlines() == Path(file).read_text("utf-8").splitlines()[:12]
                 case ["touchstone", *arguments]:
+                    before = server.seen.summary()["requests"]
                     assert_shown(step.shown, commands(*arguments))
+                    # The prompts of cases are patient data: who asks for no judge must have none.
+                    assert "--no-judge" not in arguments or server.seen.summary()["requests"] == before
                 case _:
                     pytest.fail(f"the page shows a command that no reader was thought to run: {step.command}")
         assert_rates_of_the_report(commands)

@@ -78,6 +78,21 @@ def test_reviewers_are_compared_in_pairs_and_a_settled_verdict_is_no_opinion() -
     assert labels_of(records, SUITE).pairs == ((False, True), (False, False))
 
 
+def test_a_disagreement_that_was_settled_and_coded_counts_between_the_reviewers() -> None:
+    records = [
+        said("a", "fail", "anna"),
+        said("a", "pass", "bert"),
+        said("a", "fail", "cara", mode="missing_labs", settled=True),
+        said("b", "fail", "anna"),
+        said("b", "pass", "bert"),
+        said("b", "fail", "cara", mode="wrong_dates", settled=True),
+        said("c", "fail", "anna"),
+        said("c", "pass", "bert"),
+    ]
+    # In b both pass this mode: what was found is another. Of c nobody knows what was found.
+    assert labels_of(records, MODE).pairs == ((True, False), (False, False))
+
+
 @pytest.mark.parametrize(("arms", "arm"), [((None,), None), (("chosen",), "chosen"), (("chosen", "random"), "random"), (("chosen", None), "chosen")])
 def test_a_case_that_chance_drew_for_one_queue_may_be_counted(arms: tuple[str | None, ...], arm: str | None) -> None:
     records = [said("a", "pass", f"reviewer-{place}", **({"arm": one} if one else {})) for place, one in enumerate(arms)]

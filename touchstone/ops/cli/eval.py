@@ -128,7 +128,7 @@ def evaluate(
             judge=not judging.no_judge,
             concurrency=wanted.concurrency,
             notes=notes,
-            further=_for_modes() if any(one.modes for one in items) else (),
+            further=_for_modes(no_judge=judging.no_judge) if any(one.modes for one in items) else (),
         )
         run_evaluation(plan, wanted, scorings, _curated_field(known), Gate(min_pass_rate), verbose=verbose)
 
@@ -168,13 +168,16 @@ def _regressions(path: Path) -> "tuple[tuple[Item, ...], Mapping[str, CuratedCas
     return items_of(cases), known
 
 
-def _for_modes() -> "tuple[Scoring, ...]":
-    """The suite that looks for failure modes. Raises `ConfigError`."""
-    from touchstone.scorers.clinical.failure_modes import SUITE
+def _for_modes(*, no_judge: bool) -> "tuple[Scoring, ...]":
+    """The suite that looks for failure modes. `no_judge`: only with those that code answers. Raises `ConfigError`."""
+    from touchstone.scorers.clinical.failure_modes import SUITE, resolve
     from touchstone.scorers.scoring import Scoring
     from touchstone.scorers.suite_settings import read_suite_document
 
-    return (Scoring(SUITE, SUITE.resolve(os.environ, read_suite_document(SUITE))),)
+    settings = resolve(os.environ, read_suite_document(SUITE))
+    if no_judge:
+        settings = settings.model_copy(update={"judge": settings.judge.model_copy(update={"enabled": False})})
+    return (Scoring(SUITE, settings),)
 
 
 def _items(tests: TestOptions) -> "tuple[Item, ...]":

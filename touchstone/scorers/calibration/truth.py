@@ -105,9 +105,11 @@ def _label(trace_id: str, written: Sequence[AnnotationRecord], suite: str, mode:
     deciding = current(own)
     if not deciding:
         return "withdrawn"
-    opinions = [verdict == "fail" for one in of_each_reviewer(own) if (verdict := _verdict(one, mode)) in {"fail", "pass"}]
-    pairs += combinations(opinions, 2)
     said = [(one, _verdict(one, mode)) for one in deciding]
+    # After a settlement only the settled note is coded. A failure that somebody found before it counts as that one, or only the agreements would be compared.
+    settled = next((verdict for one, verdict in said if one.settled and one.verdict == "fail"), "uncoded")
+    verdicts = (verdict if (verdict := _verdict(one, mode)) != "uncoded" else settled for one in of_each_reviewer(own))
+    pairs += combinations([verdict == "fail" for verdict in verdicts if verdict in {"fail", "pass"}], 2)
     decided = [(one, verdict) for one, verdict in said if verdict in {"fail", "pass"}]
     if not decided:
         return "uncoded" if any(verdict == "uncoded" for _, verdict in said) else "no_verdict"
