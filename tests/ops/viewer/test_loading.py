@@ -161,6 +161,9 @@ def test_a_target_names_its_place(target: str, kind: type) -> None:
 def test_a_place_without_traces_is_one_line(target: str | None, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path)
+    # Every logger of this process would go on writing to the runner's standard error, which is closed with it.
+    monkeypatch.setattr("touchstone.streams.telemetry.logs.configure", lambda _: None)
+    monkeypatch.setattr("structlog.configure", lambda **_: None)
     done = CliRunner().invoke(app, ["viewer", *([target] if target else []), "--port", "0"])
     assert (done.exit_code, len(done.stderr.strip().splitlines())) == (3, 1)
     assert said in done.stderr
