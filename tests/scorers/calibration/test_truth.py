@@ -35,6 +35,13 @@ def test_a_mode_fails_what_names_it_and_an_uncoded_failure_says_nothing() -> Non
     assert truth.left_out == {"uncoded": 1}
 
 
+def test_a_failure_without_a_reason_is_no_pass_though_another_passed_the_case() -> None:
+    records = [said("a", "fail"), said("a", "pass", "ben"), said("b", "fail"), said("b", "fail", "ben", mode="missing_labs")]
+    truth = labels_of(records, MODE)
+    assert [(one.trace_id, one.fails) for one in truth.labels] == [("b", True)]
+    assert truth.left_out == {"uncoded": 1}
+
+
 def test_verdicts_on_another_suite_are_no_labels() -> None:
     records = [said("a", "fail", suite="clinical"), said("b", "fail", suite=SUITE), said("c", "fail"), said("c", "pass", suite="clinical", number=1)]
     truth = labels_of(records, SUITE)

@@ -111,8 +111,12 @@ def _label(trace_id: str, written: Sequence[AnnotationRecord], suite: str, mode:
     verdicts = (verdict if (verdict := _verdict(one, mode)) != "uncoded" else settled for one in of_each_reviewer(own))
     pairs += combinations([verdict == "fail" for verdict in verdicts if verdict in {"fail", "pass"}], 2)
     decided = [(one, verdict) for one, verdict in said if verdict in {"fail", "pass"}]
+    # What somebody failed without saying why may be this mode, though another passed the case.
+    verdicts_said = {verdict for _, verdict in said}
+    if "uncoded" in verdicts_said and "fail" not in verdicts_said:
+        return "uncoded"
     if not decided:
-        return "uncoded" if any(verdict == "uncoded" for _, verdict in said) else "no_verdict"
+        return "no_verdict"
     if len({verdict for _, verdict in decided}) > 1:
         return "disagreed"
     return Label(
