@@ -21,13 +21,17 @@ import pytest
 import yaml
 
 from tests.doubles.judges import Fault, JudgeServer, Kind
+from tests.ops.judge_folders import calibrated
 from tests.ops.monitoring.promql import ALERTS, DASHBOARDS, RULES, Query, filled, metrics_of, queries, read, recorded, rules, selectors
 from touchstone.ops.batch.outgoing import Outgoings, Way, event_files
 from touchstone.ops.local.demo_parts import Part, choose_parts
 from touchstone.ops.local.plan import Plan
 from touchstone.ops.local.up import Live
 from touchstone.ops.settings import load_settings
+from touchstone.scorers.calibration.folder import suite_judge
+from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import usable_suites
+from touchstone.scorers.suite_settings import suite_settings
 from touchstone.streams.topics.produce import Outgoing, send_events
 
 # Models load in seconds, on a very busy machine in minutes, and as long again until each of them was asked.
@@ -221,6 +225,7 @@ async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tm
         env |= {name: value for name, value in part.samples.env.items() if not name.endswith("JUDGE_ENABLED")}
     (tmp_path / "empty.toml").touch()
     settings = load_settings(env={}, document=tmp_path / "empty.toml")
+    env |= {"TOUCHSTONE_JUDGES_FOLDER": str(tmp_path / "judges"), "TOUCHSTONE_JUDGES_INTERVAL_S": "1"}
     notes: list[str] = []
     async with (
         JudgeServer(faults=JUDGE_FAULTS) as judge,
@@ -230,6 +235,9 @@ async def test_every_query_of_every_page_and_rule_has_an_answer_in_a_real_run(tm
             lambda line: notes.append(f"[{line.child}] {line.text}"),
         ) as live,
     ):
+        safe = next(part.suite for part in parts if part.suite.name == "safe_v0")
+        used = suite_settings(safe, env=env | with_judge(judge.base_url))
+        calibrated(tmp_path / "judges", judge=suite_judge(safe.version, config_digest(safe.fingerprint(used))))
         targets = [str(child.address).removeprefix("http://").partition("/")[0] for child in live.children]
         assert len(targets) == len(names) + 3  # the projector, the archiver and the live service
         async with prometheus(tmp_path, targets, names) as found:

@@ -153,7 +153,8 @@ class Bombs:
 
     def __init__(self, bootstrap_servers: str, topic: str) -> None:
         self._topic = topic
-        large = {"message.max.bytes": 1_000_000_000, "batch.size": 1_000_000_000, "queue.buffering.max.kbytes": 2_000_000, "linger.ms": 300}
+        # `flush` sends at once. A short wait would end between two records on a busy machine, and make two batches of one.
+        large = {"message.max.bytes": 1_000_000_000, "batch.size": 1_000_000_000, "queue.buffering.max.kbytes": 2_000_000, "linger.ms": 60_000}
         self._producer = Producer({"bootstrap.servers": bootstrap_servers, "compression.type": "zstd", **large, **_CLIENT})
 
     def send(self, partition: int) -> None:
