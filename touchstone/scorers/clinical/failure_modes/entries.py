@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from touchstone.scorers.clinical.consistency.persona_record import read_persona
 from touchstone.scorers.clinical.curated.cases import Term, folded_text
+from touchstone.scorers.clinical.failure_modes.relatives import is_of_relatives, without_relatives
 from touchstone.scorers.clinical.reading.fhir_persona import PLACE
 from touchstone.scorers.clinical.reading.persona_lists import KINDS, cells_of, dates_of, entries_of
 
@@ -60,6 +61,7 @@ class Entry:
 @dataclass(frozen=True, slots=True)
 class Persona:
     """`lists`: None for a list that the persona does not have. `mentions`: every other text of the persona and the prompt, folded.
+    Neither `prompt` nor `mentions` has what is said of relatives.
 
     `sex`: None if it is not given, or if sex and body may differ and the persona says so.
     """
@@ -88,7 +90,7 @@ def persona_entries(persona: Mapping[str, Any], prompt: str, year: float | None 
         age = max(0.0, year - patient.birth.moment.year)
     lists: dict[List, tuple[Entry, ...] | None] = {name: own if (own := _list(name, persona)) is not None else _list(name, described) for name in _LISTS}
     mentions = folded_text(" ".join(_texts({key: value for key, value in about.items() if key not in _KINDS["medications"].keys}))[:TEXT_CHARS_MAX])
-    folded = folded_text(prompt[:TEXT_CHARS_MAX])
+    folded = folded_text(without_relatives(prompt[:TEXT_CHARS_MAX]))
     mentions = f"{mentions} {folded}"
     sex = patient.sex.value if patient.sex is not None else None
     return Persona(age, None if _TRANS.search(mentions) else sex, lists, folded, mentions)
@@ -116,10 +118,11 @@ def _list(name: List, persona: Mapping[str, Any]) -> tuple[Entry, ...] | None:
 
 def _texts(value: Any, depth: int = 0) -> Iterator[str]:
     if isinstance(value, str):
-        yield value
+        yield without_relatives(value[:TEXT_CHARS_MAX])
     elif depth < 6 and isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one, depth + 1)
+        for key, one in value.items():
+            if not is_of_relatives(key):
+                yield from _texts(one, depth + 1)
     elif depth < 6 and isinstance(value, list):
         for one in value[:ENTRIES_MAX]:
             yield from _texts(one, depth + 1)
