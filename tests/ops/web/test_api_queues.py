@@ -75,7 +75,7 @@ async def test_two_reviewers_get_their_cases_in_order_and_do_not_see_each_other_
     blind = await sent(web, "GET", f"/api/cases/{event}?queue=failed", BOB)
     assert (blind["blind"], blind["results"], blind["annotations"]) == (True, [], [])
     item = next(one for one in (await sent(web, "GET", "/api/queues/failed/cases", BOB))["items"] if one["event_id"] == event)
-    assert item.keys() & {"arm", "label"} == set()
+    assert item.keys() & {"arm", "label", "overall", "severity"} == set()
     assert item["state"] == "needs_another"
     shown = await said(web, BOB, event, verdict="pass")
     assert shown["blind"] is False
@@ -90,6 +90,24 @@ async def test_two_reviewers_get_their_cases_in_order_and_do_not_see_each_other_
     (differing,) = (await sent(web, "GET", "/api/queues/failed/disagreements", BOB))["items"]
     assert (differing["settled_by"], [one["verdict"] for one in differing["annotations"]]) == ("bob", ["fail", "pass", "fail"])
     assert queue["agreement"]["pairs"][0]["same"] == 0
+
+
+async def test_a_list_previews_score_and_severity_to_whoever_may_know_them(web: Served, tmp_path: Path) -> None:
+    await made(web)
+    await made(web, name="seen", blind=False)
+    store = ResultStore.open(f"sqlite:///{tmp_path / 'store.db'}")
+    with store.engine.begin() as connection:
+        connection.execute(text("UPDATE touchstone_results SET overall = 0.25, severity = 'major' WHERE event_id = 'c-3'"))
+    store.close()
+
+    async def preview(queue: str) -> set[tuple[str, Any]]:
+        items = (await sent(web, "GET", f"/api/queues/{queue}/cases", BOB))["items"]
+        item = next(one for one in items if one["event_id"] == "c-3")
+        return {(name, item[name]) for name in ("overall", "severity") if name in item}
+
+    assert (await preview("seen"), await preview("failed")) == ({("overall", 0.25), ("severity", "major")}, set())
+    await said(web, BOB, "c-3", verdict="fail")
+    assert await preview("failed") == {("overall", 0.25), ("severity", "major")}
 
 
 OPINION = "opinion-of-somebody"

@@ -91,7 +91,7 @@ class QueueRow:
 class QueueCase:
     """A case of a queue, as one reviewer sees it. `verdict`: the reviewer's own, empty without one. `reserved`: another reviewer has it now.
 
-    `suite`, `case_id`, `label`: of the result that brought it here.
+    `suite`, `case_id`, `label`, `overall`, `severity`: of the result that brought it here.
     """
 
     event_id: str
@@ -102,6 +102,8 @@ class QueueCase:
     suite: str
     case_id: str
     label: str
+    overall: float | None
+    severity: str
     verdict: str
     skipped: bool
     reserved: bool

@@ -203,7 +203,7 @@ def _seen(name: str, reviewer: str, now: datetime) -> Select[Any]:
     own = and_(_own.c.queue == _of_case.queue, _own.c.event_id == _of_case.event_id, _own.c.reviewer == reviewer)
     reserved = _reserved(reviewer, to_micros(now)).label("reserved")
     columns = (_of_case.event_id, _of_case.result_id, _of_case.place, _of_case.arm, _of_case.state, _own.c.verdict, _own.c.skipped, reserved)
-    of_result = (results.c.suite, results.c.case_id, results.c.label)
+    of_result = (results.c.suite, results.c.case_id, results.c.label, results.c.overall, results.c.severity)
     joined = queue_cases.outerjoin(_own, own).outerjoin(results, results.c.result_id == _of_case.result_id)
     return select(*columns, *of_result).select_from(joined).where(_of_case.queue == name)
 
@@ -217,8 +217,8 @@ def _reserved(reviewer: str, moment: int) -> Any:
 def _cases(connection: Connection, query: Select[Any]) -> list[QueueCase]:
     return [
         QueueCase(
-            row.event_id, row.result_id, row.place, row.arm, row.state, row.suite or "", row.case_id or "", row.label or "", row.verdict or "",
-            bool(row.skipped), bool(row.reserved),
+            row.event_id, row.result_id, row.place, row.arm, row.state, row.suite or "", row.case_id or "", row.label or "", row.overall,
+            row.severity or "", row.verdict or "", bool(row.skipped), bool(row.reserved),
         )
         for row in connection.execute(query)
     ]  # fmt: skip

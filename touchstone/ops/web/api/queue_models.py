@@ -93,7 +93,7 @@ class OneQueue(Queue):
 
 
 class QueueCase(Answer):
-    """A case of a queue. `arm` and `label` are absent as long as the reviewer may not know them. `reserved`: another reviewer has it now."""
+    """A case of a queue. `arm`, `label`, `overall` and `severity` are absent as long as the reviewer may not know them. `reserved`: another has it now."""
 
     event_id: str
     result_id: str
@@ -104,6 +104,8 @@ class QueueCase(Answer):
     reserved: bool
     arm: Literal["chosen", "random"] = Field(default="chosen")
     label: str = Field(default="")
+    overall: float | None = Field(default=None)
+    severity: str | None = Field(default=None)
 
 
 class QueueCases(Answer):

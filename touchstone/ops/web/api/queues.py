@@ -116,7 +116,8 @@ class ReviewQueues:
 
     def _item(self, row: QueueRow, one: QueueCase) -> dict[str, Any]:
         """A case of a list. What would tell of its score is left out as long as the reviewer has given no verdict."""
-        known = {"arm": one.arm, "label": one.label} if one.verdict or not row.definition.blind else {}
+        is_known = bool(one.verdict) or not row.definition.blind
+        known = {"arm": one.arm, "label": one.label, "overall": one.overall, "severity": one.severity or None} if is_known else {}
         return {
             "event_id": one.event_id,
             "result_id": one.result_id,
