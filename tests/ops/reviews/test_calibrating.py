@@ -92,6 +92,12 @@ def test_cases_that_the_judge_does_not_judge_are_no_measurement(tmp_path: Path) 
         run(tmp_path, lambda traces: (dict.fromkeys(traces, "unjudged"), None))
 
 
+def test_a_judge_whose_code_fails_is_not_measured_and_the_error_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="NameError"):
+        run(tmp_path, lambda traces: (dict.fromkeys(traces, "defect (NameError)"), None), reads_test=True)
+    assert (read_calibration(tmp_path, SUBJECT), reads_of(tmp_path, SUBJECT)) == (None, 0)
+
+
 def test_an_example_of_the_prompt_outside_the_training_split_is_an_error(tmp_path: Path) -> None:
     run(tmp_path)
     parts = read_splits(tmp_path, SUBJECT).parts

@@ -10,6 +10,7 @@ from tests.ops.store.histories import AT
 from tests.ops.web.history import CANARY, history
 from tests.ops.web.served import Served, served
 from tests.ops.web.test_api_queues import ADMIN, ANN, BOB, QUEUE, READER, TOKENS, made, said, sent, turn
+from touchstone.ops.web.api import errors
 from touchstone.ops.web.api.error_models import Errors
 from touchstone.schemas.annotation import AnnotationRecord
 
@@ -50,6 +51,14 @@ async def test_kinds_of_failure_come_with_their_shares_and_examples(web: Served)
     assert (document["reviewed"], document["failed"], document["base"], document["rate"]["share"]) == (4, 3, "all", 0.75)
     assert (document["saturation"]["kinds"], document["review_pass"], document["failures_total"]) == (2, 1, 4)
     assert document["categories"][1]["rate"]["low"] < 0.25 < document["categories"][1]["rate"]["high"]
+
+
+async def test_more_annotations_than_can_be_read_are_refused_and_never_analysed_in_part(web: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(errors, "ANNOTATIONS_MAX", 5)
+    await sent(web, "GET", "/api/errors", ANN)
+    monkeypatch.setattr(errors, "ANNOTATIONS_MAX", 4)
+    answer = await web.client.get("/api/errors", headers=web.bearer(ANN))
+    assert (answer.status_code, "more than 4 annotations" in answer.text) == (503, True)
 
 
 async def test_notes_and_descriptions_need_the_right_to_text(web: Served) -> None:

@@ -81,6 +81,14 @@ def test_the_value_of_a_judge_is_its_verdict() -> None:
     assert verdict_of(result("unscored", {}, Failure(component="judge", kind="unavailable", code="timeout")), "") == "unanswered"
 
 
+def test_a_defect_of_the_scorer_is_named_and_no_case_that_the_judge_does_not_judge() -> None:
+    for judge in ("x", ""):
+        assert verdict_of(result("unscored", {}, Failure(component="s", kind="scorer_error", code="NameError")), judge) == "defect (NameError)"
+        assert verdict_of(result("unscored", {}, Failure(component="s", kind="timeout", code="score_timeout")), judge) == "unanswered"
+    # Another part that was away says nothing of this judge.
+    assert verdict_of(result("Pass", {}, Failure(component="y", kind="unavailable", code="timeout")), "x") == "unjudged"
+
+
 def result(label: Any, values: dict[str, float], *failures: Failure) -> ScoreResult:
     fields: dict[str, Any] = {"result_id": "r", "event_id": "e", "case_id": None, "kind": "trace", "suite": "s", "suite_version": "1", "config_digest": "d"}
     return ScoreResult(**fields, label=label, values=values, failures=failures, source=FileRef(file="f"), scored_at=datetime(2026, 2, 3, tzinfo=UTC))

@@ -22,7 +22,7 @@ from touchstone.scorers.calibration.folder import (
     shortfalls,
     stale,
 )
-from touchstone.scorers.calibration.measure import Known, Plan, Verdict, measure, parts_of, to_judge
+from touchstone.scorers.calibration.measure import DEFECT, Known, Plan, Verdict, measure, parts_of, to_judge
 from touchstone.scorers.calibration.splits import LeakError, refuse_leaks
 from touchstone.scorers.calibration.truth import Truth
 from touchstone.scorers.reporting import Verdict as Outcome
@@ -88,6 +88,9 @@ def calibrate(
 
 def _refuse_silence(subject: str, verdicts: Collection[Verdict]) -> None:
     """Refuse a measurement of a judge that was away: it would be kept, and the test set would count as read."""
+    defects = [verdict for verdict in verdicts if isinstance(verdict, str) and verdict.startswith(DEFECT)]
+    if len(defects) > UNANSWERED_MAX * len(verdicts):
+        raise ConfigError(f"{subject}: its code failed on {len(defects)} of {len(verdicts)} cases, {min(defects)}; nothing was kept. Mend the scorer")
     silent = sum(verdict == "unanswered" for verdict in verdicts)
     if silent > UNANSWERED_MAX * len(verdicts):
         raise ConfigError(

@@ -29,7 +29,7 @@ def calibration_view(calibration: Calibration, place: str) -> View:
     if calibration.slices:
         tables.append(_slices(calibration))
     if calibration.left_out:
-        rows = [(reason, str(count), LEFT_OUT.get(reason, "")) for reason, count in calibration.left_out.items()]
+        rows = [(reason, str(count), LEFT_OUT.get(reason.partition(" ")[0], "")) for reason, count in calibration.left_out.items()]
         tables.append(Table("Annotated cases that were not counted", ("Reason", "Cases", "Meaning"), rows, frozenset({1})))
     if calibration.disagreements:
         tables.append(Table("Cases of the dev set on which judge and people disagree", ("Case",), [(one,) for one in calibration.disagreements]))

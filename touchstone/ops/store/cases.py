@@ -17,6 +17,7 @@ from touchstone.ops.store.queue_states import follow
 from touchstone.ops.store.queue_tables import queue_cases, queue_places
 from touchstone.ops.store.rows import from_micros, to_micros
 from touchstone.ops.store.schema import annotations, cases, feedback, results, views
+from touchstone.scorers.base import ConfigError
 
 _IDS_AT_A_TIME: Final = 500
 VIEWS_MAX: Final = 500
@@ -28,6 +29,10 @@ class Conflict(Exception):
     def __init__(self, revision: int) -> None:
         super().__init__(f"the annotations have revision {revision} now; read them again")
         self.revision = revision
+
+
+class TooManyAnnotations(ConfigError):
+    """The store has more annotations than can be read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,10 +176,16 @@ class CaseIndex:
             return annotations_of(connection, event_id)
 
     def all_annotations(self, most: int) -> list[Annotation]:
-        """The annotations of all events, in the order in which they were written; the first `most` of them."""
-        query = select(annotations).order_by(annotations.c.at, annotations.c.event_id, annotations.c.revision).limit(most)
+        """The annotations of all events, in the order in which they were written. Raises `TooManyAnnotations` above `most`.
+
+        A part of them would be wrong: what is left out may withdraw or settle what is there.
+        """
+        query = select(annotations).order_by(annotations.c.at, annotations.c.event_id, annotations.c.revision).limit(most + 1)
         with reading(self.engine) as connection:
-            return [_annotation(row) for row in connection.execute(query)]
+            found = [_annotation(row) for row in connection.execute(query)]
+        if len(found) > most:
+            raise TooManyAnnotations(f"the store has more than {most:,} annotations, which is as many as can be read at once")
+        return found
 
     def annotate_many(self, entries: Iterable[tuple[str, str, str, int, datetime, Mapping[str, Any]]]) -> None:
         """Add annotations of several events, or none of them: event, trace, reviewer, review pass, time, body. Raises `Conflict`."""

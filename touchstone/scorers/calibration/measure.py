@@ -20,6 +20,8 @@ SLICES_MAX: Final = 60
 LISTED_MAX: Final = 500
 #: Kinds of failure of something that may answer another time.
 AWAY: Final = frozenset({"unavailable", "shed", "timeout"})
+#: Begins the reason of a case on which the code of the judge failed; the name of the error follows.
+DEFECT: Final = "defect"
 #: A judge's verdict: true if it fails the case, or why there is none.
 Verdict = bool | str
 
@@ -70,12 +72,15 @@ def to_judge(truth: Truth, known: Mapping[str, Known], parts: Mapping[str, Part]
 
 def verdict_of(result: ScoreResult, judge: str, review_as: ReviewAs = "pass") -> Verdict:
     """What a result says of a case: its label, or the value of one judge. A text says why it has no verdict."""
-    if judge:
-        if (value := result.values.get(judge)) is not None:
-            return value < 1
-        return "unanswered" if any(one.component == judge for one in result.failures) else "unjudged"
-    if result.label == "unscored":
-        return "unanswered" if any(one.kind in AWAY for one in result.failures) else "unjudged"
+    if judge and (value := result.values.get(judge)) is not None:
+        return value < 1
+    # A case that was not scored at all has the suite's own failure, and none of the judge.
+    if defect := next((one.code for one in result.failures if one.kind == "scorer_error"), None):
+        return f"{DEFECT} ({defect})"
+    if judge and any(one.component == judge for one in result.failures):
+        return "unanswered"
+    if judge or result.label == "unscored":
+        return "unanswered" if any(one.kind in AWAY and (not judge or one.component == result.suite) for one in result.failures) else "unjudged"
     if result.label in {"Pass", "Fail"}:
         return result.label == "Fail"
     return "reviewed" if review_as == "leave-out" else review_as == "fail"

@@ -25,6 +25,7 @@ LEFT_OUT: Final = {
     "no_input": "the case is not at hand",
     "unjudged": "the judge could not be asked about it, such as a mode without the list that it reads",
     "unanswered": "the judge was asked and gave no verdict",
+    "defect": "the code of the judge failed with this error; it is a defect, please report it",
     "reviewed": "the suite's label is Review or Warn, and these are left out",
 }
 Verdict = Literal["fail", "pass", "uncoded", "no_verdict"]

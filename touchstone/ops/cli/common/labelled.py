@@ -190,7 +190,7 @@ class StoredCases:
             result = restore(row)
             if (result.suite, result.suite_version, result.config_digest) == (judge.suite.name, judge.suite.version, digest):
                 verdict = judge.verdict(result)
-                return None if verdict in {"unjudged", "unanswered"} else verdict
+                return None if isinstance(verdict, str) and verdict != "reviewed" else verdict
         return None
 
     def _case(self, judge: Judge, event_id: str) -> "BatchCase | None":

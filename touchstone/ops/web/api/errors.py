@@ -8,6 +8,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from touchstone.ops.store.annotation_log import record_of
+from touchstone.ops.store.cases import TooManyAnnotations
 from touchstone.ops.store.failure_categories import FailureCategories, FailureCategory, of_suites, under_review
 from touchstone.ops.web.access import Grant
 from touchstone.ops.web.api.bodies import read_body
@@ -35,7 +36,10 @@ class Records:
     """The annotations that a client may see. `events`: trace and reviewer → the event of the newest record. `withheld`: how many a blind queue keeps back."""
 
     def __init__(self, opened: Opened, call: Call) -> None:
-        rows = opened.index.all_annotations(ANNOTATIONS_MAX)
+        try:
+            rows = opened.index.all_annotations(ANNOTATIONS_MAX)
+        except TooManyAnnotations as error:
+            raise Refusal(f"{error}; no part of them is analysed", 503) from None
         self.highest = max((one.review_pass for one in rows), default=0)
         if call.grant.scope is not None:
             seen = of_suites(opened.history.engine, (one.event_id for one in rows), call.grant.scope)
