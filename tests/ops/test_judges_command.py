@@ -116,6 +116,7 @@ def test_a_new_annotation_is_said_to_make_it_stale(home: Path) -> None:
         (("promote", "clinical"), "is a suite"),
         (("promote", SUBJECT, "--force"), "--reason"),
         (("calibrate", "clinical", "--format", "junit"), "no JUnit form"),
+        (("calibrate", SUBJECT, "--again"), "it goes with --test"),
     ],
 )
 def test_a_mistake_is_one_sentence(home: Path, arguments: tuple[str, ...], words: str) -> None:

@@ -54,6 +54,7 @@ def explain(error: ValidationError, model: type[BaseModel], words: Mapping[str, 
     parts = []
     for item in error.errors(include_input=False, include_url=False, include_context=False)[:FAULTS_MAX]:
         message = item["msg"]
+        message = message.replace("Input should be ", "must be ", 1)
         what = known.get(item["type"]) or message[:1].lower() + message[1:]
         parts.append(f"{safe_path(item['loc'], allowed) or 'the case'} {what}")
     rest = error.error_count() - len(parts)

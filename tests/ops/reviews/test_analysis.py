@@ -91,7 +91,7 @@ def test_splitting_moves_some_traces_of_a_category_and_no_other() -> None:
     records = [said("a", mode="labs"), said("b", mode="labs"), said("c", mode="dates")]
     added = split(records, "labs", "no_hba1c", ["b"], NOW)
     assert [(one.trace_id, one.failure_mode, one.review_pass) for one in added] == [("b", "no_hba1c", 2)]
-    with pytest.raises(ConfigError, match="1 traces are not in the category labs, such as 'c'"):
+    with pytest.raises(ConfigError, match="not in the category labs: 'c';"):
         split(records, "labs", "x", ["a", "c"], NOW)
 
 

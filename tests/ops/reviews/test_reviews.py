@@ -187,3 +187,8 @@ def test_a_mistake_is_one_line(arguments: list[str], tmp_path: Path, monkeypatch
     done = CliRunner().invoke(app, ["errors", *arguments, *extra])
     assert done.exit_code == 3
     assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_report_on_a_queue_without_annotations_is_refused(tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["errors", "report", str(written(tmp_path, [EXAMPLE])), "--queue", "other"])
+    assert (done.exit_code, "--queue other: no annotation" in done.stderr) == (3, True)

@@ -168,7 +168,7 @@ def test_a_place_without_traces_is_one_line(target: str | None, said: str, tmp_p
     assert (done.exit_code, len(done.stderr.strip().splitlines())) == (3, 1)
     assert said in done.stderr
     assert not (tmp_path / "nowhere").exists()
-    assert not (tmp_path / ".touchstone" / "results.db").exists()
+    assert not (tmp_path / ".touchstone").exists()
 
 
 def test_a_suite_that_asks_a_judge_scores_only_if_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

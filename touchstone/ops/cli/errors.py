@@ -123,8 +123,10 @@ def code(
     with opened(annotated, store, config) as annotations:
         if sum((coding is not None, bool(rename), split is not None)) != 1:
             raise _config_error("give one of a file of categories, --rename OLD=NEW, and --split OLD=NEW with --trace")
-        if (split is None) == bool(trace) or (coding is None and accept):
-            raise _config_error("--trace goes with --split, and --accept with a file of categories")
+        if (split is None) == bool(trace):
+            raise _config_error("--split needs --trace, and --trace needs --split")
+        if coding is None and accept:
+            raise _config_error("--accept needs a file of categories")
         records, now = annotations.read(), datetime.now(UTC)
         if coding is not None:
             file = read_categories(coding)
@@ -168,6 +170,8 @@ def report(
     with opened(file, store, config) as annotations, stoppable():
         known = read_categories(categories) if categories is not None else Categories(categories=annotations.categories())
         records = [one for one in annotations.read() if queue in {None, one.queue}]
+        if queue is not None and not records:
+            raise _config_error(f"--queue {queue}: no annotation was written in it; check its name with touchstone queues list")
         place = annotations.place if queue is None else f"{annotations.place}, queue {queue}"
         view = error_view(records, known, datetime.now(UTC), place, read_cycles(cycles or CYCLES_FILE))
         options = LayoutOptions(Verdict("REPORT", view.counts, 0), colour=has_colour(output), width=width_of(output))

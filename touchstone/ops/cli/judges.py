@@ -74,6 +74,8 @@ def calibrate(
 
     if format is Format.junit:
         raise typer.BadParameter("a calibration has no JUnit form", param_hint="--format")
+    if again and not test:
+        raise typer.BadParameter("it goes with --test", param_hint="--again")
     settings = settings_from(config, store__url=store)
     with one_line_errors(), store_errors(), stoppable(), _annotations(annotated, settings) as annotations:
         check_output(output)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import typer
 
@@ -42,12 +43,14 @@ def create(
     name: NameArgument,
     filter_: Annotated[str, typer.Option("--filter", help="Which cases: the part of an address of /cases after its question mark.")] = "",
     suite: Annotated[str | None, typer.Option(help="Whose results are reviewed. Default: the suite of the filter.", show_default=False)] = None,
-    size: Annotated[int | None, typer.Option(help="So many of those that fit, drawn by hash. Default: all.", show_default=False)] = None,
+    size: Annotated[int | None, typer.Option(help="How many of the cases that fit, drawn by hash. Default: all.", show_default=False)] = None,
     share: Annotated[float | None, typer.Option(help="This share of those that fit, between 0 and 1.", show_default=False)] = None,
     random_share: Annotated[float, typer.Option(help="Share of the queue that is drawn from all cases of the suite.")] = 0.2,
-    random_size: Annotated[int | None, typer.Option(help="So many random cases, in place of a share.", show_default=False)] = None,
-    stratify: Annotated[str | None, typer.Option(help="As many of each label, suite or model.", show_default=False)] = None,
-    seed: Annotated[int, typer.Option(help="Draws other cases.")] = 0,
+    random_size: Annotated[int | None, typer.Option(help="How many random cases, in place of a share.", show_default=False)] = None,
+    stratify: Annotated[
+        Literal["label", "suite", "model"] | None, typer.Option(help="As many cases of each label, suite or model.", show_default=False)
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Another seed draws other cases.")] = 0,
     reviewers: Annotated[int, typer.Option(help="Verdicts that a case needs.")] = 1,
     guideline: Annotated[str | None, typer.Option(help="What passes: NAME follows its newest version, NAME@3 stays.", show_default=False)] = None,
     blind: Annotated[bool, typer.Option("--blind/--open", help="Hide scores and others' verdicts until one's own is given.")] = True,
@@ -148,6 +151,8 @@ def link(
 
     if not reviewer.isprintable() or not 0 < len(reviewer) <= 256:
         fail("--reviewer: give a name of at most 256 printable characters")
+    if url is not None and (urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).netloc):
+        fail("--url: give the address of the service, such as https://watch.example.org")
     with _opened(store, config) as (settings, results):
         if revoke:
             Queues(results.engine).renew_links(name)

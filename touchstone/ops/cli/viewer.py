@@ -1,7 +1,8 @@
 """`touchstone viewer`: the page on local traces, without Kafka."""
 
 import asyncio
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -61,16 +62,29 @@ def viewer(
             around = place.path.resolve().parent
             beside = around / "annotations.json"
         folder = data if data is not None else (around if isinstance(place, Folder) else Path()) / FOLDER
-        if not folder.exists():
-            with suppress(OSError):  # the check below says what is wrong
-                folder.mkdir(mode=0o700, parents=True)  # cases are patient data
-        check_directory(folder, "--data")
-        store, archive = addresses_in(folder)
-        settings = settings_from(config, serve__host=host, serve__port=port, store__url=store, archive__url=archive)
-        configure(settings.log)
-        structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
-        taken = beside if beside is not None and beside.is_file() else None
-        uvloop.run(_run(settings, place, tuple(suite or ()), folder, taken, open_page=open_page))
+        with _private(folder):
+            check_directory(folder, "--data")
+            store, archive = addresses_in(folder)
+            settings = settings_from(config, serve__host=host, serve__port=port, store__url=store, archive__url=archive)
+            configure(settings.log)
+            structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(30))
+            taken = beside if beside is not None and beside.is_file() else None
+            uvloop.run(_run(settings, place, tuple(suite or ()), folder, taken, open_page=open_page))
+
+
+@contextmanager
+def _private(folder: Path) -> Iterator[None]:
+    """Make the folder, unless it is there, for its owner alone: cases are patient data. It goes again if nothing came into it."""
+    was_there = folder.exists()
+    if not was_there:
+        with suppress(OSError):  # the check inside says what is wrong
+            folder.mkdir(mode=0o700, parents=True)
+    try:
+        yield
+    finally:
+        if not was_there:
+            with suppress(OSError):  # it is not empty, or was never made
+                folder.rmdir()
 
 
 def _token(file: Path | None) -> str | None:

@@ -49,7 +49,7 @@ def read_cycles(path: Path) -> tuple[Cycle, ...]:
         try:
             found.append(Cycle.model_validate_json(line))
         except ValidationError as error:
-            raise ConfigError(f"{path}, line {number}: {explain(error, Cycle)}") from None
+            raise ConfigError(f"{path}, line {number}: {explain(error, Cycle, {'json_invalid': 'is not JSON'}).removeprefix('the case ')}") from None
     return tuple(found)
 
 

@@ -99,7 +99,7 @@ def split(records: Sequence[AnnotationRecord], old: str, new: str, traces: Seque
     """The records that taking some traces out of a category, into another, adds. Raises `ConfigError` for traces that are not in it."""
     inside = [one for one in current(records) if one.failure_mode == old and one.verdict == "fail"]
     if missing := sorted(set(traces) - {one.trace_id for one in inside}):
-        raise ConfigError(f"{len(missing)} traces are not in the category {old}, such as {missing[0]!r}; errors export lists those that are")
+        raise ConfigError(f"not in the category {old}: {missing[0]!r}{f' and {len(missing) - 1} more' if missing[1:] else ''}; errors export lists its traces")
     return _again(records, {(one.trace_id, one.reviewer): new for one in inside if one.trace_id in set(traces)}, at)
 
 

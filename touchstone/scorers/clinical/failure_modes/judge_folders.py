@@ -121,7 +121,7 @@ def check_name(name: str, taken: frozenset[str], place: str) -> None:
     if _NAME.fullmatch(name) is None:
         raise ConfigError(f"{place}: the name of a judge is small letters, digits and _, at most 64, a letter first; rename it")
     if name in taken or name in _TAKEN:
-        raise ConfigError(f"{place}: {name} is the name of a mode that code answers, or of another value; rename it")
+        raise ConfigError(f"{place}: this is the name of a mode that code answers, or of another value; choose another name")
 
 
 def _prompt(path: Path) -> Prompt:
