@@ -154,6 +154,16 @@ async def test_spans_are_drawn_on_one_axis_and_there_is_no_section_without_them(
     assert await tab.page.locator(".spans").count() == 0
 
 
+async def test_a_note_of_somebody_without_a_name_never_becomes_the_name(web: Served, look: Open) -> None:
+    tab = await show(web, look, "/cases/e-0", Api())
+    await tab.page.keyboard.press("f")
+    await tab.until("document.getElementById('said').textContent.includes('say who you are')")
+    await tab.page.keyboard.press("n")
+    await tab.page.keyboard.type("no sign-out")
+    assert await tab.page.input_value("textarea[name=notes]") == "no sign-out"
+    assert await tab.page.input_value("input[name=reviewer]") == ""
+
+
 async def test_a_review_ends_with_a_word_and_a_phone_shows_what_is_wrong_before_the_text(web: Served, look: Open) -> None:
     api = Api()
     tab = await show(web, look, "/review?label=Fail&at=3", api, width=390)

@@ -53,7 +53,8 @@ def test_a_queue_is_made_listed_and_opened_by_a_link(commands: Commands, store: 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [(["create", "Bad Name"], "NAME"), (["create", "q", "--filter", "colour=red"], "--filter"), (["create", "q", "--filter", "label=Warn"], "no case fits"),
-     (["create", "q", "--share", "2"], "share must be less than or equal to 1"), (["create", "q", "--guideline", "none"], "--guideline"), (["link", "none", "--reviewer", "ann"], "no queue"),
+     (["create", "q", "--share", "2"], "share must be less than or equal to 1"), (["create", "q", "--guideline", "none"], "--guideline"),
+     (["link", "none", "--reviewer", "ann"], "no queue"),
      (["link", "none", "--reviewer", "ann", "--url", "watch.example.org"], "--url"),
      (["create", "q", "--stratify", "colour"], "'label', 'suite'"),
      (["guideline", "none"], "no guideline"), (["guideline", "labs", "missing.md"], "missing.md")],

@@ -63,7 +63,7 @@ def test_a_folder_that_is_set_and_not_there_is_an_error_and_the_default_one_need
 @pytest.mark.parametrize("name", ["Missing Labs", "duplicate_therapy", "modes_passed", "x" * 65])
 def test_a_name_that_is_none_or_another_s_is_refused(tmp_path: Path, name: str) -> None:
     made(tmp_path, name)
-    with pytest.raises(ConfigError, match="rename it|choose another name"):
+    with pytest.raises(ConfigError, match=r"rename it|choose another name"):
         build(settings(tmp_path))
 
 

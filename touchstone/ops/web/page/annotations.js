@@ -214,7 +214,8 @@ const annotationsPanel = (() => {
       /** The verdict; `isDone`: saved at once, and the next case follows. */
       choose(verdict, isDone = false) {
         if (!choose("verdict", verdict)) return;
-        if (!reviewer.value.trim()) reviewer.focus();
+        if (isDone && !reviewer.value.trim()) reviewer.focus();
+        else if (!reviewer.value.trim()) annotationUndo.say("Not saved yet: say who you are, under Reviewer."); // the focus stays: what is typed next may be the note
         else if (isDone && review) form.requestSubmit();
       },
       complete: () => { if (may) form.requestSubmit(); },
