@@ -30,9 +30,9 @@ METRICS = ("loss", "facts_loss", "recall", "precision", "entities_loss", "flow_l
 NEEDED = ("numpy", "pysbd", "rapidfuzz")
 
 
-def build(settings: SummarySettings) -> SummaryLossScorer:
-    """Read the golds and open the engines; some seconds. Raises `ConfigError`."""
-    return _scorer(settings, None)
+def build(settings: SummarySettings, engines: Engines | None = None) -> SummaryLossScorer:
+    """Read the golds and open the engines, which takes seconds, unless they are given. Raises `ConfigError`."""
+    return _scorer(settings, engines)
 
 
 def score_summary(

@@ -16,11 +16,21 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str]) -> None:
     """Measure and print."""
     parser = Arguments("losses", __doc__, epilog="example: python -m touchstone.ops.lab losses --data tests/scorers/summary/truth/unseen --model small")
-    parser.data("folder of a truth set (*.json, one gold a file), or of realsumm_scu* and realsumm_docs*", required=True)
+    parser.add_argument(
+        "--data",
+        type=Path,
+        nargs="+",
+        metavar="DIR",
+        required=True,
+        help="folders of truth sets (*.json, one gold a file), or of realsumm_scu* and realsumm_docs*",
+    )
     parser.add_argument("--model", help="NLI model: small, base, a folder or a hub name; default: the configured one")
     parser.add_argument("--runtime", help="auto, torch or onnx; default: the configured one")
     parser.add_argument("--documents", type=at_least(1), metavar="N", help="use N documents of REALSumm")
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings file; default: ./summary.config.json")
+    parser.add_argument(
+        "--answers", type=Path, metavar="FILE", help="keep the models' answers here, and ask for none twice; then no processor time is measured"
+    )
     parser.json()
     asked = parser.parse_args(arguments)
     from touchstone.ops.cli.loss import settings_of
@@ -28,19 +38,24 @@ def main(arguments: Sequence[str]) -> None:
 
     engines = {name: value for name, value in (("nli_model", asked.model), ("runtime", asked.runtime)) if value is not None}
     settings = settings_of(asked.config, {"engines": engines} if engines else {})
-    sets = sets_of(asked.data)  # loading models takes seconds; a mistyped folder should not
-    show(asyncio.run(_measured(settings, sets, asked.documents)), as_text, as_json=asked.json)
+    sets = sets_of(*asked.data)  # loading models takes seconds; a mistyped folder should not
+    show(asyncio.run(_measured(settings, sets, asked.documents, asked.answers)), as_text, as_json=asked.json)
 
 
-async def _measured(settings: "SummarySettings", sets: "Sets", documents_max: int | None) -> dict[str, Any]:
+async def _measured(settings: "SummarySettings", sets: "Sets", documents_max: int | None, answers: Path | None) -> dict[str, Any]:
     """Open the engines, measure, close them."""
+    from touchstone.ops.lab.losses.answers import Answers, CountedEngines
     from touchstone.ops.lab.losses.run import measured
+    from touchstone.scorers.engines.open_engines import open_engines
     from touchstone.scorers.summary import build
 
-    scorer = build(settings)
+    kept = None if answers is None else Answers(answers)
+    engines = CountedEngines(open_engines(settings.engines), kept)
+    scorer = build(settings, engines)
     try:
         with Progress("summaries scored", every=1) as progress:
-            return await measured(scorer, sets, documents_max=documents_max, step=lambda done, _: progress.step(done))
+            found = await measured(scorer, sets, documents_max=documents_max, step=lambda done, _: progress.step(done))
+            return found | {"a_summary": engines.counts(sum(figures.get("variants", figures.get("summaries", 0)) for figures in found.values()))}
     finally:
         await scorer.close()
 

@@ -33,8 +33,17 @@ class Sets:
     documents: dict[str, recall.Document]
 
 
-def sets_of(folder: Path) -> Sets:
-    """Read the sets. Raises `ConfigError` if there is none, or a file does not fit its set."""
+def sets_of(*folders: Path) -> Sets:
+    """Read the sets of the folders. Raises `ConfigError` if one of them has none, or a file does not fit its set."""
+    every = [_sets_of(folder) for folder in folders]
+    known = [gold for sets in every for gold in sets.known]
+    if len({gold.name for gold in known}) < len(known):
+        raise ConfigError(f"{', '.join(map(str, folders))}: two golds have one name; give each its own")
+    return Sets(known, [row for sets in every for row in sets.judged], {key: text for sets in every for key, text in sets.documents.items()})
+
+
+def _sets_of(folder: Path) -> Sets:
+    """The sets of one folder. Raises `ConfigError`."""
     if not folder.is_dir():
         raise ConfigError(f"{folder}: is not a folder; name one that holds a truth set (*.json), or realsumm_scu* with realsumm_docs*")
     known, units, texts = truth.truths(folder), _files(folder, "realsumm_scu"), _files(folder, "realsumm_docs")
