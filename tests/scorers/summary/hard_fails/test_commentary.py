@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from touchstone.scorers.summary.hard_fails.breaches import breaches
+from touchstone.scorers.summary.hard_fails.breaches import Told, breaches
 from touchstone.scorers.summary.hard_fails.commentary.detection import commentary_in, is_commentary
 from touchstone.scorers.summary.hard_fails.commentary.model import score
 from touchstone.scorers.summary.hard_fails.commentary.nouns import tokens
@@ -27,10 +27,14 @@ SHARES_MIN = {
 }
 
 
+def told_of(row: dict[str, str]) -> Told:
+    return Told((row["gold"],)) if "gold" in row else Told()
+
+
 def right_of(name: str) -> dict[str, tuple[int, int]]:
     counts: dict[str, tuple[int, int]] = {}
     for row in rows(name):
-        found = {breach.rule for breach in breaches(Generation(row["text"]), split(row["text"]))}
+        found = {breach.rule for breach in breaches(Generation(row["text"]), split(row["text"]), told_of(row))}
         reading = row["reading"]
         rule = "meta_commentary" if reading in {"mention", "commentary"} else "truncated"
         right, every = counts.get(reading, (0, 0))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.summary.components.entities import Mention, Sought, Words, seek
-from touchstone.scorers.summary.hard_fails.breaches import JSON, Breach, breaches
+from touchstone.scorers.summary.hard_fails.breaches import JSON, Breach, Told, breaches
 from touchstone.scorers.summary.hard_fails.generation import Generation, Unreadable, read_generation
 from touchstone.scorers.summary.sentences import Span, Window, split, windows
 from touchstone.scorers.summary.settings import SummarySettings
@@ -89,9 +89,15 @@ def prepare(case: SummaryCase, datum: GoldStandardDatum, settings: SummarySettin
     generated = Split.of(generation.text, settings.windows)
     if len(generated.spans) > limits.sentences_max:
         raise Unscored(GENERATION_TOO_LONG)
-    if found := breaches(generation, generated.spans):
+    if found := breaches(generation, generated.spans, _told(datum, settings)):
         return Prepared(datum, generated, tuple(found), nothing)
     return _with_gold(datum, generation, generated, settings)
+
+
+def _told(datum: GoldStandardDatum, settings: SummarySettings) -> Told:
+    """What the gold tells, for the hard fails; no longer than what is scored."""
+    summary, limits = datum.summary, settings.limits
+    return Told((summary.summary[: limits.gold_chars_max], *summary.key_facts), datum.entry.text[: limits.source_chars_max])
 
 
 def _with_gold(datum: GoldStandardDatum, generation: Generation, generated: Split, settings: SummarySettings) -> Prepared:

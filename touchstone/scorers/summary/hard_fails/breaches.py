@@ -1,14 +1,14 @@
 """Hard fails (Loss V3 §4): meta-commentary, JSON that cannot be read, text that ends mid-sentence. Each gives the greatest loss."""
 
 from collections.abc import Sequence
-from itertools import islice
 from typing import NamedTuple
 
-from touchstone.scorers.summary.hard_fails.commentary.detection import commentary_in
+from touchstone.scorers.summary.hard_fails.commentary.detection import commentary_in, told_by
 from touchstone.scorers.summary.hard_fails.commentary.dialogue import without_speech
+from touchstone.scorers.summary.hard_fails.endings.against import is_cut_beside
 from touchstone.scorers.summary.hard_fails.endings.whole import ends_whole
 from touchstone.scorers.summary.hard_fails.generation import Generation
-from touchstone.scorers.summary.sentences import Span
+from touchstone.scorers.summary.sentences import Span, split
 
 META_COMMENTARY, TRUNCATED, JSON = "meta_commentary", "truncated", "json"
 MESSAGES = {
@@ -32,11 +32,30 @@ class Breach(NamedTuple):
         return "generated" if self.sentence is None else f"generated.sentences[{self.sentence}]"
 
 
-def breaches(generation: Generation, spans: Sequence[Span]) -> list[Breach]:
-    """The hard fails of a text, in its order; none for a text that keeps the rules."""
+class Told(NamedTuple):
+    """What a gold tells: its narrative and facts, and its source text. The texts and writers in it are part of the story."""
+
+    narrative: Sequence[str] = ()
+    source: str = ""
+
+
+UNTOLD = Told()
+
+
+def breaches(generation: Generation, spans: Sequence[Span], told: Told = UNTOLD) -> list[Breach]:
+    """The hard fails of a text, in its order; none for a text that keeps the rules. `told` is read where a sentence or the end is suspected."""
     text = generation.text
-    sentences = without_speech(text, spans)
-    found = [Breach(META_COMMENTARY, index) for index in islice(commentary_in(sentences), FINDINGS_MAX)]
-    if spans and not generation.leaves and not ends_whole(text):
+    sentences = list(without_speech(text, spans))
+    suspected = list(commentary_in(sentences))
+    if suspected and told != UNTOLD:
+        narrative = [part for whole in told.narrative for part in _sentences(whole)]
+        suspected = list(commentary_in(sentences, told_by(narrative, _sentences(told.source))))
+    found = [Breach(META_COMMENTARY, index) for index in suspected[:FINDINGS_MAX]]
+    if spans and not generation.leaves and (not ends_whole(text) or is_cut_beside(text, (*told.narrative, told.source))):
         found.append(Breach(TRUNCATED, len(spans) - 1))
     return found
+
+
+def _sentences(text: str) -> list[str]:
+    """The sentences of a text."""
+    return [text[span.start : span.end] for span in split(text)]

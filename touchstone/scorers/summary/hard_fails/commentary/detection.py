@@ -19,8 +19,9 @@ from collections.abc import Set as AbstractSet
 
 from touchstone.scorers.summary.hard_fails.commentary.assistant import is_assistant
 from touchstone.scorers.summary.hard_fails.commentary.model import score
-from touchstone.scorers.summary.hard_fails.commentary.nouns import introduces, tokens, word_kind
+from touchstone.scorers.summary.hard_fails.commentary.nouns import introduces, noun_at, tokens, word_kind
 from touchstone.scorers.summary.hard_fails.commentary.source_texts import is_about_its_source
+from touchstone.scorers.summary.hard_fails.commentary.story import belongs, told
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import ARTICLE, AUTHOR, AUTHORS, CUES, DOCUMENT, PIECE, SUMMARY, TEXT
 
 #: Of these kinds of texts and writers the model is asked.
@@ -37,15 +38,28 @@ _CLOSED_BY = {'"': '"', "“": "”", "«": "»", "„": "“”", "'": "'’", 
 _WORD_END = re.compile(r"['’](?!\w)")
 
 
-def commentary_in(sentences: Iterable[str]) -> Iterator[int]:
-    """The indices of those sentences of one text that are commentary."""
-    introduced: frozenset[str] = frozenset()
-    for index, sentence in enumerate(sentences):
-        spoken = bare(sentence)
-        words = tokens(spoken)
-        if has_cue(words) and (is_about_its_source(words, introduced) or is_assistant(spoken.lower()) or _is_likely(words, introduced)):
-            yield index
+def commentary_in(sentences: Iterable[str], told: AbstractSet[str] = frozenset()) -> Iterator[int]:
+    """The indices of those sentences of one text that are commentary. `told`: the texts and writers that the gold tells of (`told_by`)."""
+    introduced = frozenset(told)
+    spoken = [bare(sentence) for sentence in sentences]
+    read = [tokens(sentence) for sentence in spoken]
+    for index, words in enumerate(read):
+        if has_cue(words):
+            following = read[index + 1] if index + 1 < len(read) else []
+            own = frozenset(at for at in range(len(words)) if (noun := noun_at(words, at)) and belongs(words, noun, following))
+            if is_about_its_source(words, introduced, own) or is_assistant(spoken[index].lower()) or _is_likely(words, introduced, own):
+                yield index
         introduced |= introduces(words)
+
+
+def told_by(narrative: Sequence[str], source: Sequence[str]) -> frozenset[str]:
+    """The texts and writers that a gold tells of, by the sentences of its narrative and facts and of its source text, for `commentary_in`.
+
+    Sentences of the narrative that are commentary themselves tell of nothing.
+    """
+    remarks = frozenset(commentary_in(narrative))
+    about = (tokens(bare(sentence)) for index, sentence in enumerate(narrative) if index not in remarks)
+    return told(about, (tokens(bare(sentence)) for sentence in source))
 
 
 def has_cue(words: Sequence[str]) -> bool:
@@ -53,12 +67,14 @@ def has_cue(words: Sequence[str]) -> bool:
     return any(word in CUES or word_kind(word.removesuffix("'s")) for word in map(str.lower, words))
 
 
-def _is_likely(words: Sequence[str], introduced: AbstractSet[str]) -> bool:
+def _is_likely(words: Sequence[str], introduced: AbstractSet[str], own: AbstractSet[int]) -> bool:
     """True if the model takes a sentence for commentary; it is asked only where a text or its writer comes up, as people say "I" and "you" of anything.
 
     A text that the sentence itself names is not the one given: "the Skarv article".
     """
-    asked = any(word_kind(word.removesuffix("'s")) in _ASKED_ABOUT and not (at > 1 and words[at - 1][:1].isupper()) for at, word in enumerate(words))
+    asked = any(
+        word_kind(word.removesuffix("'s")) in _ASKED_ABOUT and at not in own and not (at > 1 and words[at - 1][:1].isupper()) for at, word in enumerate(words)
+    )
     return asked and score(words, introduced) > 0
 
 

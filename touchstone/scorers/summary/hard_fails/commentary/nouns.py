@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
+    ACTED_ON,
     ARTICLE,
     AUTHOR,
     AUTHORS,
@@ -99,14 +101,31 @@ def _is_indefinite(words: Sequence[str], at: int) -> bool:
 
 
 def brought(words: Sequence[str], noun: Noun) -> frozenset[str]:
-    """What a noun brings up: a text of its own, "an article in the Herald", "the discharge summary"."""
+    """What a noun brings up: a text of its own, "an article in the Herald", "the discharge summary", "signed the text", "the text was adopted"."""
     if noun.pointed or noun.determiner in {"this", "these", "no", "any"} or words[noun.at] in NO_TEXT:
         return frozenset()
     qualified = noun.after < len(words) and words[noun.after] in {"of", "by", "seen", "signed", "published", "filed", "sent", "written", "obtained"}
-    if noun.determiner in INDEFINITE or noun.modified or (qualified and noun.kind in {DOCUMENT, ARTICLE, TEXT, SUMMARY, PIECE}):
+    acted_on = (noun.start and words[noun.start - 1] in ACTED_ON) or not ACTED_ON.isdisjoint(words[noun.after + 1 : noun.after + 3])
+    if (
+        noun.determiner in INDEFINITE
+        or noun.modified
+        or (acted_on and words[noun.after - 1] != "by")
+        or (qualified and noun.kind in {DOCUMENT, ARTICLE, TEXT, SUMMARY, PIECE})
+    ):
         more = {DOCUMENT, TEXT} if noun.kind in {DOCUMENT, TEXT, WORK, PIECE} else {TEXT} if noun.kind == ARTICLE else set()
         return frozenset({noun.kind, *more})
     return frozenset()
+
+
+def phrase(words: Sequence[str], noun: Noun) -> str:
+    """A noun as the texts are written that a gold tells of: "the passage", whatever its number."""
+    word = words[noun.at].removesuffix("'s").removesuffix("'")
+    return f"the {word.removesuffix('s')}"
+
+
+def is_known(words: Sequence[str], noun: Noun, introduced: AbstractSet[str]) -> bool:
+    """True if a noun's kind was brought up by the story, or the noun itself by the gold."""
+    return noun.kind in introduced or phrase(words, noun) in introduced
 
 
 def noun_at(words: Sequence[str], at: int) -> Noun | None:

@@ -8,9 +8,9 @@ of it (qualifiers, the verb). Nouns differ: *passage, text, excerpt* hardly ever
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, noun_at
+from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, is_known, noun_at
 from touchstone.scorers.summary.hard_fails.commentary.source_places import is_place, is_whole_of
-from touchstone.scorers.summary.hard_fails.commentary.source_verbs import is_silent, part_speaks, speaks
+from touchstone.scorers.summary.hard_fails.commentary.source_verbs import is_silent, part_speaks, speaks, sums_up
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     ARTICLE,
     AUTHOR,
@@ -32,8 +32,12 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
 )
 
 
-def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str]) -> bool:
-    """True if words, quotations taken out, speak of the text given. `introduced`: kinds of texts that the story itself has brought up before."""
+def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str], own: AbstractSet[int] = frozenset()) -> bool:
+    """True if words, quotations taken out, speak of the text given.
+
+    `introduced`: kinds of texts that the story itself has brought up before, and nouns that the gold tells of. `own`: places of nouns that belong to the
+    story by what is said of them.
+    """
     here = introduced
     for at, word in enumerate(words):
         if word in BRINGS_AUTHOR:
@@ -41,9 +45,9 @@ def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str]) -> b
         if word in PARTS_SPEAKING and DOCUMENT not in here and part_speaks(words, at):
             return True
         noun = noun_at(words, at)
-        if noun is None:
+        if noun is None or at in own:
             continue
-        if _is_commentary(words, noun, noun.kind in here and not noun.pointed):
+        if _is_commentary(words, noun, is_known(words, noun, here) and not noun.pointed):
             return True
         here = here | brought(words, noun)
     return False
@@ -53,7 +57,7 @@ def _is_commentary(words: Sequence[str], noun: Noun, introduced: bool) -> bool:
     """True if a noun is the text given, as speaker, place or subject."""
     if _is_supplied(words, noun):
         return True
-    if noun.kind == WORK and not (noun.pointed and noun.determiner != "this"):
+    if noun.kind == WORK and not (noun.pointed and noun.determiner != "this") and not sums_up(words, noun):
         return False
     if words[noun.at] in {"story", "narrative"} and not (noun.pointed or noun.genre):
         return False

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun
 from touchstone.scorers.summary.hard_fails.commentary.source_places import past_source
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
+    ACTED_ON,
     ADVERBS,
+    APPEARED,
     ARTICLE,
     AUTHOR,
     AUTHORS,
@@ -21,9 +23,12 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     OF_FACT,
     ORDERED,
     PAPER_DEEDS,
+    PAPERS,
     PAST,
     PIECE,
     READER,
+    RECAPS,
+    REMARKS,
     SPEAKER,
     STATING,
     SUMMARY,
@@ -79,6 +84,34 @@ def _does_otherwise(noun: Noun, verb: str, following: Sequence[str]) -> bool:
     return verbal and speaks_alone and bool(following) and (following[0] in OBJECTS or following[0][0].isdigit())
 
 
+def sums_up(words: Sequence[str], noun: Noun) -> bool:
+    """True for a paper that is summed up: "This report outlines", "TL;DR: the post explains", "The post, published in May, describes"."""
+    if words[noun.at] not in PAPERS or noun.determiner not in {"the", "this"} or (noun.modified and noun.determiner != "this"):
+        return False
+    at = _verb_place(words, noun)
+    if at < 0 or at >= len(words) or THIRD.get(words[at]) not in REMARKS or words[at + 1 : at + 2] in ([], ["."], [","]):
+        return False
+    return noun.determiner == "this" or _after_recap(words, noun.start) or (words[noun.at] in {"post", "blog", "page", "thread"} and words[noun.after] == ",")
+
+
+def _after_recap(words: Sequence[str], start: int) -> bool:
+    """True if "TL;DR:" or "In short:" stands before a place and opens the sentence."""
+    return list(words[: start - 1]) in RECAPS and not words[start - 1][0].isalnum()
+
+
+def _past_aside(words: Sequence[str], noun: Noun, at: int) -> int:
+    """The place after an aside that tells where a text appeared ("the article, published on Tuesday, …"); -1 if there is none.
+
+    Where the aside names a paper or a person it is a text of its own unless it discusses something.
+    """
+    if not ({ARTICLE, TEXT, PIECE} & {noun.kind} or noun.pointed or words[noun.at] in PAPERS) or APPEARED.isdisjoint(words[at + 1 : at + 6]):
+        return -1
+    end = next((place for place in range(at + 2, min(at + 18, len(words))) if words[place] == ","), -1)
+    if end < 0 or not ACTED_ON.isdisjoint(words[at:end]) or {"sent", "obtained", "seen", "filed"} & set(words[at:end]):
+        return -1
+    return end + 1
+
+
 def _verb_place(words: Sequence[str], noun: Noun) -> int:
     """The place of a noun's verb: after qualifiers, an aside and adverbs; -1 if what follows makes it a text of its own."""
     at = noun.after
@@ -92,9 +125,12 @@ def _verb_place(words: Sequence[str], noun: Noun) -> int:
             at += 1
     if words[at : at + 1] == [","]:
         aside = next((size for size in range(2, 6) if words[at + size : at + size + 1] == [","]), 0)
-        if not aside or (words[at + 1] not in {"in", "for", "however", "then", "too", "like"} and not words[at + 1].endswith("ly")):
+        if aside and (words[at + 1] in {"in", "for", "however", "then", "too", "like"} or words[at + 1].endswith("ly")):
+            at += aside + 1
+        elif (past := _past_aside(words, noun, at)) > 0:
+            at = past
+        else:
             return -1
-        at += aside + 1
     while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
         at += 1
     return at

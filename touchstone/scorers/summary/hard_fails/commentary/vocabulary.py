@@ -60,6 +60,22 @@ PARTS = _LISTS["parts"]
 KINDS = _LISTS["kinds"]
 SPEAKERS_BEFORE = _LISTS["speakers_before"]
 OF_ITS_OWN = _LISTS["of_its_own"]
+ACTED_ON, SHAPES = _LISTS["acted_on"], _LISTS["shapes"]
+TALKS, ADDRESSES, AUDIENCE = _LISTS["talks"], _LISTS["addresses"], _LISTS["audience"]
+FINDINGS, PAPERS, REMARKS, APPEARED = _LISTS["findings"], _LISTS["papers"], _LISTS["remarks"], _LISTS["appeared"]
+#: "TL;DR: …", "In short: …" as words and marks, without the mark at the end.
+RECAPS = (
+    ["tl", ";", "dr"],
+    ["tldr"],
+    ["in", "short"],
+    ["in", "brief"],
+    ["in", "essence"],
+    ["summary"],
+    ["bottom", "line"],
+    ["gist"],
+    ["in", "a", "nutshell"],
+    ["recap"],
+)
 BRINGS = _LISTS["brings"]
 BRINGS_AUTHOR = _LISTS["brings_author"]
 NO_TEXT = _LISTS["no_text"]

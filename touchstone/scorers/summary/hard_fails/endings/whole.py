@@ -8,6 +8,7 @@ whatever word they end with, as long as nothing shows a cut: an article or "and"
 import re
 from typing import NamedTuple
 
+from touchstone.scorers.summary.hard_fails.endings.against import ends_with_mark
 from touchstone.scorers.summary.hard_fails.endings.lines import (
     HEADING,
     TAIL_CHARS,
@@ -61,6 +62,8 @@ def ends_whole(text: str) -> bool:
     """True if a text is whole at its end. Linear time."""
     if (block := _ends_in_block(text)) is not None:
         return block
+    if ends_with_mark(text):
+        return False
     lines = last_lines(text)
     stripped = _without_voids(lines.last.rstrip()[-TAIL_CHARS:])
     end = _End(text, lines, stripped, without_closing(stripped))

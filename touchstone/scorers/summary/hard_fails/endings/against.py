@@ -1,0 +1,78 @@
+"""Cuts that show only beside the gold: a number, an abbreviation or a word that goes on there, and a list's number without an item."""
+
+import re
+from collections.abc import Sequence
+
+from touchstone.scorers.summary.hard_fails.endings.lines import TAIL_CHARS
+
+#: A number or a part of an abbreviation before the last full stop, and the word before it.
+_STOPPED = re.compile(r"(?:(?P<before>\S+)\s+)?[$€£]?(?P<part>\d+(?:[.,:]\d+)*|(?:[A-Za-z]{1,3}\.)*[A-Za-z]{1,3})\.$")
+_ROUNDED = frozenset(("about", "around", "roughly", "nearly", "almost", "some", "approximately", "over", "under", "than", "least", "most"))
+_SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WORDS = re.compile(r"[^\W\d_]{4,}")
+#: The last word of an item, and the items of a list.
+_LAST_WORD = re.compile(r"[^\W\d_]{4,}$")
+_ITEM = re.compile(r"^\s*(?:[-*+•◦▪‣·]|\(?\d{1,3}[.)])\s+(\S.*)$", re.MULTILINE)
+#: Endings that one form of a word has and another lacks.
+_INFLECTED = re.compile(r"(?:e?[sd]|ing|ly|al|ally|e?rs?|ors?|ments?|a?t?ions?|ness|able|ible|ity|ies|ied|y|ists?|ive|ous|ful|less|age|ance|ence|'s)")
+_MARK = re.compile(r"(?:^|[\s])\(?(?P<mark>\d{1,2}|[a-h])(?P<close>[.)])$")
+#: So many words of the end are compared with the words around a number.
+_NEAR_CHARS = 160
+
+
+def is_cut_beside(text: str, told: Sequence[str]) -> bool:
+    """True if the end of a text, whole by itself, goes on in what the gold tells: "The height is 3." beside "3.5 m", "- furosem" beside "furosemide"."""
+    end = text.rstrip()[-TAIL_CHARS:]
+    return _is_cut_number(end, told) or _is_cut_word(text, end, told)
+
+
+def ends_with_mark(text: str) -> bool:
+    """True if a text ends with the number of an item that is not there: "1. Rest. 2. Drink. 3."."""
+    marked = _MARK.search(text.rstrip()[-TAIL_CHARS:])
+    if marked is None:
+        return False
+    mark = marked["mark"]
+    before = str(int(mark) - 1) if mark.isdigit() else chr(ord(mark) - 1)
+    head = text.rstrip()[: -len(marked[0])].rstrip()
+    opens = not head or head[-1] in ".;:,)" or head.endswith((" and", " or")) or "\n" in text.rstrip()[len(head) : -len(marked[0]) + 1]
+    return opens and re.search(rf"(?:^|[\n.;:,]|\band)\s*\(?{before}{re.escape(marked['close'])}\s+\S", head) is not None
+
+
+def _is_cut_number(end: str, told: Sequence[str]) -> bool:
+    """True if the number or abbreviation before the last full stop goes on in the gold behind a full stop, and is whole nowhere near the same words."""
+    stopped = _STOPPED.search(end)
+    if stopped is None or (stopped["before"] or "").lower() in _ROUNDED:
+        return False
+    part = re.escape(stopped["part"])
+    longer = re.compile(rf"(?<![\w.,]){part}[.,:]\w")
+    if not any(longer.search(text) for text in told):
+        return False
+    spelled = stopped["part"]
+    whole = rf"(?<![\w.,]){part}(?![.,:]?\w)"
+    if spelled.isdigit() and int(spelled) < len(_SPELLED):
+        whole += rf"|\b{_SPELLED[int(spelled)]}\b"
+    said = {word[:4].lower() for word in _WORDS.findall(end[-_NEAR_CHARS:])}
+    return _likeness(longer, told, said) > _likeness(re.compile(whole, re.IGNORECASE), told, said)
+
+
+def _likeness(pattern: re.Pattern[str], told: Sequence[str], said: set[str]) -> int:
+    """How many words the surroundings of a pattern share with the end of the text, at most; -1 if the pattern is nowhere."""
+    return max(
+        (
+            len(said & {word[:4].lower() for word in _WORDS.findall(text[max(0, found.start() - _NEAR_CHARS // 2) : found.end() + _NEAR_CHARS // 2])})
+            for text in told
+            for found in pattern.finditer(text)
+        ),
+        default=-1,
+    )
+
+
+def _is_cut_word(text: str, end: str, told: Sequence[str]) -> bool:
+    """True if the last item of a list, shorter than the others, ends inside a word of the gold that it does not hold whole."""
+    last = _LAST_WORD.search(end)
+    items = _ITEM.findall(text)
+    if last is None or len(items) < 2 or not items[-1].endswith(last[0]) or len(items[-1].split()) > min(len(item.split()) for item in items[:-1]):
+        return False
+    longer = re.compile(rf"\b{re.escape(last[0])}(\w*)", re.IGNORECASE)
+    rests = {found[1].lower() for whole in told for found in longer.finditer(whole)}
+    return bool(rests) and all(len(rest) > 1 and _INFLECTED.fullmatch(rest) is None for rest in rests)
