@@ -84,6 +84,7 @@ def judged_states(folder: Path, suite: str) -> list[JudgeStatus]:
             state="stale",
             decides=False,
             stale=("the prompt changed",),
+            outdated=True,
             reasons=("the prompt changed",),
             below_floor=shortfalls(mode),
             calibration=mode,

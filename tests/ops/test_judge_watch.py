@@ -174,6 +174,7 @@ def test_a_new_label_makes_a_calibration_stale(store: ResultStore, folder: Path)
     label(store, 2, "pass")
     looked = watched.look()
     assert looked.judges[0].stale == ("the labels changed since the calibration",)
+    assert not looked.judges[0].outdated
     assert [rate.stale for rate in looked.rates] == [("the labels changed since the calibration",)]
 
 
@@ -257,6 +258,7 @@ def test_a_new_version_of_the_guideline_makes_a_calibration_stale(store: ResultS
     assert watched.judge().stale == ()
     Guidelines(store.engine).save("clinical", "… …", "ana", datetime(2026, 1, 1, tzinfo=UTC))
     assert watched.judge().stale == ("the guideline changed to clinical@2 since the calibration",)
+    assert watched.judge().outdated
 
 
 class NoBroker:

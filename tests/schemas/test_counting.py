@@ -70,3 +70,15 @@ def test_a_settlement_that_is_taken_back_leaves_what_each_said() -> None:
 
 def test_the_case_of_a_record_can_be_named_by_the_caller() -> None:
     assert told(current([said("a"), said("b", verdict="pass")], lambda _: "one")) == [("b", "r1", "pass")]
+
+
+def test_what_is_said_of_one_suite_neither_replaces_nor_settles_nor_withdraws_what_is_said_of_another() -> None:
+    records = [
+        said("a", suite="one"),
+        said("a", verdict="pass", suite="two"),
+        said("a", "lead", "pass", settled=True, suite="two"),
+        said("a", "r2", suite="one"),
+        said("a", "r2", None, withdrawn=True, suite="two"),
+    ]
+    standing = [(one.reviewer, one.suite, one.verdict) for one in current(records)]
+    assert standing == [("r1", "one", "fail"), ("lead", "two", "pass"), ("r2", "one", "fail")]

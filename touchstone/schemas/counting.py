@@ -1,7 +1,8 @@
 """Which records of an append-only log of annotations count. The only place that knows: files, the store, the API and calibration all ask here.
 
-Records are given in the order in which they were written. A later record of the same case, reviewer and review pass replaces the earlier ones. One that is
-`withdrawn` says nothing, as if its pass had not been. One that is `settled` decides over all others of its case, whatever their pass.
+Records are given in the order in which they were written. A later record of the same case, suite, reviewer and review pass replaces the earlier ones. One
+that is `withdrawn` says nothing, as if its pass had not been. One that is `settled` decides over all others of its case and suite, whatever their pass. What
+is said of one suite's result replaces, settles and withdraws nothing that is said of another's, or of the case as a whole.
 """
 
 from collections.abc import Callable, Hashable, Iterable
@@ -27,6 +28,11 @@ class Written(Protocol):
         ...
 
     @property
+    def suite(self) -> str | None:
+        """The suite whose result was judged; None for the case as a whole."""
+        ...
+
+    @property
     def settled(self) -> bool | None:
         """True if it decides after reviewers disagreed."""
         ...
@@ -38,17 +44,22 @@ class Written(Protocol):
 
 
 WrittenT = TypeVar("WrittenT", bound=Written)
-#: Names the case of a record. By default its trace.
+#: Names what a record is about. By default its trace and its suite.
 CaseOf = Callable[[WrittenT], Hashable]
 
 
-def newest(records: Iterable[WrittenT], case: CaseOf[WrittenT] = lambda one: one.trace_id) -> list[WrittenT]:
+def about(one: Written) -> tuple[str, str | None]:
+    """A trace, and the suite whose result was judged."""
+    return one.trace_id, one.suite
+
+
+def newest(records: Iterable[WrittenT], case: CaseOf[WrittenT] = about) -> list[WrittenT]:
     """The newest record of each case, reviewer and pass, in the order in which they began; without those that were withdrawn."""
     found = {(case(one), one.reviewer, one.review_pass): one for one in records}
     return [one for one in found.values() if not one.withdrawn]
 
 
-def of_each_reviewer(records: Iterable[WrittenT], case: CaseOf[WrittenT] = lambda one: one.trace_id) -> list[WrittenT]:
+def of_each_reviewer(records: Iterable[WrittenT], case: CaseOf[WrittenT] = about) -> list[WrittenT]:
     """What each reviewer says of each case on their own: of the highest pass, the newest record that settles nothing. For agreement between them.
 
     Who settles a case may have reviewed it before; what they said then is their own word.
@@ -59,7 +70,7 @@ def of_each_reviewer(records: Iterable[WrittenT], case: CaseOf[WrittenT] = lambd
     return _highest(own, lambda one: (case(one), one.reviewer))
 
 
-def current(records: Iterable[WrittenT], case: CaseOf[WrittenT] = lambda one: one.trace_id) -> list[WrittenT]:
+def current(records: Iterable[WrittenT], case: CaseOf[WrittenT] = about) -> list[WrittenT]:
     """What counts now: the settled record of a case, or else what each reviewer says of it. In the order in which the cases were first reviewed."""
     written = list(records)
     standing = newest(written, case)

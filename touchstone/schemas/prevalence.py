@@ -52,7 +52,8 @@ class LivePrevalence(_Written):
 
 class JudgeStatus(_Written):
     """A judge as the live system knows it. `decides`: its answers may decide labels. `reasons`: what speaks against it. `stale`: what has changed since it
-    was measured. `below_floor`: what its recalls lack of the floor. `history`: the latest decisions, the newest last.
+    was measured. `outdated`: more than labels has, so the measurement is of another judge or another guideline. `below_floor`: what its recalls lack of the
+    floor. `history`: the latest decisions, the newest last.
     """
 
     subject: Subject
@@ -60,6 +61,7 @@ class JudgeStatus(_Written):
     decides: bool
     reasons: tuple[str, ...] = ()
     stale: tuple[str, ...] = ()
+    outdated: bool = False
     below_floor: tuple[str, ...] = ()
     calibration: Calibration | None = None
     prevalence: LivePrevalence | None = None

@@ -10,7 +10,7 @@ from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.counting import current
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.calibration.failure_analysis import agreed_failures, analysed
-from touchstone.scorers.calibration.failure_coding import Categories, Category, assigned, coded, split
+from touchstone.scorers.calibration.failure_coding import Categories, Category, Who, assigned, coded, split
 
 NOW = datetime(2026, 2, 4, tzinfo=UTC)
 
@@ -77,7 +77,7 @@ def test_withdrawn_annotations_are_not_counted() -> None:
 def test_the_report_has_what_each_kind_is_the_passes_and_the_cycles(tmp_path: Path) -> None:
     records = [said("a", notes="Zyxwv"), said("b", "pass")]
     file = Categories(categories=(Category(name="labs", kind="specification", description="A condition has no key lab"),))
-    records += assigned(records, [("a", "r1")], "labs", NOW)
+    records += assigned(records, [Who("a", "r1")], "labs", NOW)
     count_cycle(tmp_path / "cycles.jsonl", first_cycle(NOW, 2, 2, 1, {"labs": 1}, (Path("cases.json"), 1, 1)))
     view = error_view(records, file, NOW, "here", read_cycles(tmp_path / "cycles.jsonl"))
     tables = {one.title: [list(row) for row in one.rows] for one in view.tables}
@@ -97,13 +97,13 @@ def test_splitting_moves_some_traces_of_a_category_and_no_other() -> None:
 
 def test_an_annotation_is_put_into_a_category_and_out_of_it_again() -> None:
     records = [said("a"), said("b", "pass")]
-    records += assigned(records, [("a", "r1"), ("a", "r1")], "labs", NOW)
+    records += assigned(records, [Who("a", "r1"), Who("a", "r1")], "labs", NOW)
     assert [one.failure_mode for one in current(records)] == ["labs", None]
-    assert assigned(records, [("a", "r1")], "labs", NOW) == []
-    records += assigned(records, [("a", "r1")], None, NOW)
+    assert assigned(records, [Who("a", "r1")], "labs", NOW) == []
+    records += assigned(records, [Who("a", "r1")], None, NOW)
     assert [(one.failure_mode, one.review_pass) for one in current(records)] == [(None, 3), (None, 1)]
     with pytest.raises(ConfigError, match="no failures here"):
-        assigned(records, [("b", "r1")], "labs", NOW)
+        assigned(records, [Who("b", "r1")], "labs", NOW)
 
 
 def test_only_accepted_categories_of_a_proposal_are_coded() -> None:
@@ -125,3 +125,12 @@ def test_the_same_again_is_no_cycle(tmp_path: Path) -> None:
     path.write_text("{}\n", encoding="utf-8")
     with pytest.raises(ConfigError, match=r"cycles.jsonl, line 1"):
         read_cycles(path)
+
+
+def test_a_coding_without_a_suite_means_the_failures_of_a_reviewer_and_one_with_a_suite_that_one() -> None:
+    records = [said("a", suite="one"), said("a", suite="two"), said("a", "pass", reviewer="r2")]
+    both = assigned(records, [Who("a", "r1")], "labs", NOW)
+    assert [(one.suite, one.failure_mode) for one in both] == [("one", "labs"), ("two", "labs")]
+    assert [one.suite for one in assigned(records, [Who("a", "r1", "two")], "labs", NOW)] == ["two"]
+    with pytest.raises(ConfigError, match="no failures here"):
+        assigned(records, [Who("a", "r1", "three")], "labs", NOW)

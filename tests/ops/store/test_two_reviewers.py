@@ -2,15 +2,23 @@
 
 import subprocess
 import sys
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from itertools import count
+
+import pytest
 
 from tests.ops.store.histories import AT, add, scored
+from touchstone.ops.store.annotation_log import add_records
+from touchstone.ops.store.case_rows import Annotation
 from touchstone.ops.store.cases import CaseIndex
 from touchstone.ops.store.queue_rows import Definition
 from touchstone.ops.store.queue_states import Written, standing
 from touchstone.ops.store.queues import Queues
 from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.annotation import AnnotationRecord
 
 #: Writes so many annotations, or until it is killed, and says which ones the store has taken. Like the page, it names the revision that it has seen.
 WRITER = """
@@ -19,6 +27,7 @@ from datetime import UTC, datetime
 from touchstone.ops.store.cases import CaseIndex, Conflict
 from touchstone.ops.store.queues import Queues
 from touchstone.ops.store.results import ResultStore
+from touchstone.schemas.annotation import AnnotationRecord
 url, who, times = sys.argv[1:]
 store = ResultStore.open(url)
 index, queues = CaseIndex(store.engine), Queues(store.engine)
@@ -79,3 +88,21 @@ def test_a_kill_in_the_middle_of_two_writers_loses_nothing_that_was_acknowledged
         assert (found.state, found.verdict) == (now.state, now.verdicts[reviewer])
     assert sum(queues.counts(["q"])["q"].states.values()) == 4
     store.close()
+
+
+def test_of_two_imports_at_the_same_moment_each_record_is_written_once(store: ResultStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    add(store, scored("e-1", 1, suite="one"))
+    said = [AnnotationRecord.model_validate({"traceId": "e-1", "reviewer": f"r{place}", "timestamp": AT.isoformat(), "verdict": "fail"}) for place in range(3)]
+    together, look, looks = threading.Barrier(2), CaseIndex.annotations, count()
+
+    def looked(index: CaseIndex, event_id: str) -> tuple[Annotation, ...]:
+        found = look(index, event_id)
+        if next(looks) < 2:
+            together.wait(30)  # both have looked before either writes
+        return found
+
+    monkeypatch.setattr(CaseIndex, "annotations", looked)
+    with ThreadPoolExecutor(2) as both:
+        added = [one.added for one in both.map(lambda _: add_records(store.engine, said, AT), range(2))]
+    assert sorted(added) == [0, 3]
+    assert len(look(CaseIndex(store.engine), "e-1")) == 3

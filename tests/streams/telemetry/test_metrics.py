@@ -107,7 +107,7 @@ def judged(**told: Any) -> JudgeStatus:
     window = {"from": "2026-01-01T00:00:00Z", "to": "2026-01-02T00:00:00Z"}
     rate = {"subject": "safe_v0", "window": window, "seen": {"count": 3, "total": 12}, "calibration_at": "2026-01-01T00:00:00Z"}
     corrected = {"corrected": 0.2, "low": 0.1, "high": 0.3}
-    plain = {"subject": "safe_v0", "state": "stale", "decides": False, "stale": ["its prompt"], "below_floor": ["fail_recall is low"]}
+    plain = {"subject": "safe_v0", "state": "stale", "decides": False, "stale": ["its prompt"], "outdated": True, "below_floor": ["fail_recall is low"]}
     return JudgeStatus.model_validate({**plain, "calibration": calibration, "prevalence": rate | corrected, **told})
 
 
@@ -120,7 +120,7 @@ def test_a_projector_tells_of_each_judge_its_rate_and_what_is_wrong_with_it(proj
     assert bounds == {"low": 0.1, "estimate": 0.2, "high": 0.3}
     assert value(registry, "touchstone_seen_failure_ratio", subject="safe_v0") == 0.25
     assert [value(registry, f"touchstone_{name}", subject="safe_v0") for name in ("calibration_stale", "judge_shadow", "judge_below_floor")] == [1, 1, 1]
-    projector.judges([judged(state="promoted", decides=True, stale=[], below_floor=[])])
+    projector.judges([judged(state="promoted", decides=True, outdated=False, below_floor=[])])
     assert [value(registry, f"touchstone_{name}", subject="safe_v0") for name in ("calibration_stale", "judge_shadow", "judge_below_floor")] == [0, 0, 0]
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from touchstone.ops.reviews.cycles import Cycle
 from touchstone.schemas.annotation import AnnotationRecord
-from touchstone.schemas.counting import of_each_reviewer
+from touchstone.schemas.counting import about, of_each_reviewer
 from touchstone.scorers.calibration.agreement import agreement
 from touchstone.scorers.calibration.failure_analysis import Analysis, analysed
 from touchstone.scorers.calibration.failure_coding import Categories, FailureKind
@@ -125,10 +125,10 @@ def _saturation(new: Sequence[int], reviewed: int) -> Table:
 
 def _between(own: Sequence[AnnotationRecord]) -> Table | None:
     """Agreement of each pair of reviewers on the traces that both judged."""
-    verdicts: dict[str, dict[str, str]] = {}
+    verdicts: dict[str, dict[tuple[str, str | None], str]] = {}
     for one in own:
         if one.verdict is not None:
-            verdicts.setdefault(one.reviewer, {})[one.trace_id] = one.verdict
+            verdicts.setdefault(one.reviewer, {})[about(one)] = one.verdict
     names = sorted(verdicts)
     rows: list[tuple[str, ...]] = []
     for place, first in enumerate(names):

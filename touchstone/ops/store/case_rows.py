@@ -122,6 +122,11 @@ class Annotation:
         return str(self.body.get("queue") or "")
 
     @property
+    def suite(self) -> str | None:
+        """The suite whose result was judged; None for the case as a whole."""
+        return str(self.body["suite"]) if self.body.get("suite") else None
+
+    @property
     def settled(self) -> bool:
         """True if it decides after reviewers disagreed."""
         return self.body.get("settled") is True

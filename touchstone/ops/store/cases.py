@@ -154,10 +154,9 @@ class CaseIndex:
         self, event_id: str, entries: Sequence[tuple[str, int, Mapping[str, Any]]], at: datetime, *, expected: int | None, trace_id: str = ""
     ) -> list[Annotation]:
         """Add several annotations, or none of them: (reviewer, review pass, body). Raises `Conflict`."""
-        newest = select(func.coalesce(func.max(annotations.c.revision), 0)).where(annotations.c.event_id == event_id)
         try:
             with writing(self.engine) as connection:
-                revision: int = connection.execute(newest).scalar_one()
+                revision: int = connection.execute(_newest_revision(event_id)).scalar_one()
                 if expected is not None and expected != revision:
                     raise Conflict(revision)
                 added = [
@@ -168,7 +167,7 @@ class CaseIndex:
                 return added
         except IntegrityError:  # on PostgreSQL, both read the same revision, and the other was first
             with reading(self.engine) as connection:
-                raise Conflict(connection.execute(newest).scalar_one()) from None
+                raise Conflict(connection.execute(_newest_revision(event_id)).scalar_one()) from None
 
     def annotations(self, event_id: str) -> tuple[Annotation, ...]:
         """The annotations of an event, in the order in which they were written."""
@@ -187,17 +186,25 @@ class CaseIndex:
             raise TooManyAnnotations(f"the store has more than {most:,} annotations, which is as many as can be read at once")
         return found
 
-    def annotate_many(self, entries: Iterable[tuple[str, str, str, int, datetime, Mapping[str, Any]]]) -> None:
-        """Add annotations of several events, or none of them: event, trace, reviewer, review pass, time, body. Raises `Conflict`."""
+    def annotate_many(self, entries: Iterable[tuple[str, str, str, int, datetime, Mapping[str, Any]]], *, seen: Mapping[str, int] | None = None) -> None:
+        """Add annotations of several events, or none of them: event, trace, reviewer, review pass, time, body. Raises `Conflict`.
+
+        `seen`: the revisions that they were made for, by event; one that has another by now is a conflict.
+        """
         by_event: dict[str, list[tuple[str, str, int, datetime, Mapping[str, Any]]]] = {}
         for event_id, *rest in entries:
             by_event.setdefault(event_id, []).append(tuple(rest))  # type: ignore[arg-type]
-        with writing(self.engine) as connection:
-            for event_id, several in by_event.items():
-                newest = select(func.coalesce(func.max(annotations.c.revision), 0)).where(annotations.c.event_id == event_id)
-                revision: int = connection.execute(newest).scalar_one()
-                made = [Annotation(event_id, revision + place, str(uuid.uuid4()), *one) for place, one in enumerate(several, 1)]
-                _write(connection, made)
+        try:
+            with writing(self.engine) as connection:
+                for event_id, several in by_event.items():
+                    revision: int = connection.execute(_newest_revision(event_id)).scalar_one()
+                    if seen is not None and seen.get(event_id, 0) != revision:
+                        raise Conflict(revision)
+                    made = [Annotation(event_id, revision + place, str(uuid.uuid4()), *one) for place, one in enumerate(several, 1)]
+                    _write(connection, made)
+        except IntegrityError:  # on PostgreSQL, as in `annotate_all`
+            with reading(self.engine) as connection:
+                raise Conflict(connection.execute(_newest_revision(next(iter(by_event)))).scalar_one()) from None
 
     def views(self) -> dict[str, str]:
         """The saved filters: name → query part of the address, in order of their names."""
@@ -233,6 +240,11 @@ def _annotation(row: Any) -> Annotation:
 def feedback_row(row: Any) -> Feedback:
     """A row of the table."""
     return Feedback(row.id, row.rating, from_micros(row.at))
+
+
+def _newest_revision(event_id: str) -> Select[Any]:
+    """The revision of an event's annotations; 0 without any."""
+    return select(func.coalesce(func.max(annotations.c.revision), 0)).where(annotations.c.event_id == event_id)
 
 
 def _write(connection: Connection, made: Sequence[Annotation]) -> None:

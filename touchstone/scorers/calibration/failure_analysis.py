@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from touchstone.schemas.annotation import AnnotationRecord
-from touchstone.schemas.counting import current, newest
+from touchstone.schemas.counting import about, current, newest
 from touchstone.scorers.calibration.failure_coding import Category
 from touchstone.scorers.calibration.saturation import Saturation, saturation
 from touchstone.scorers.reporting.intervals import Rate
@@ -43,7 +43,9 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """An error analysis. `failures`: what counts of each failed trace, in the order of their review. `disagreed`: traces with a pass and a fail, unsettled."""
+    """An error analysis. `failures`: what counts of each failed trace, in the order of their review. `disagreed`: traces of which one result
+    has a pass and a fail, unsettled.
+    """
 
     reviewed: tuple[str, ...]
     without_verdict: int
@@ -82,7 +84,7 @@ def analysed(records: Sequence[AnnotationRecord], categories: Iterable[Category]
         reviewed=tuple(by_trace),
         without_verdict=len(traces) - len(by_trace),
         failures=failures,
-        disagreed=sum(len({one.verdict for one in said}) > 1 for said in by_trace.values()),
+        disagreed=sum(_differ(said) for said in by_trace.values()),
         base=base,
         base_total=len(counting),
         failed=Rate(sum(trace in counting for trace in failures), len(counting)) if counting else None,
@@ -94,8 +96,17 @@ def analysed(records: Sequence[AnnotationRecord], categories: Iterable[Category]
 
 def agreed_failures(found: Analysis, records: Sequence[AnnotationRecord]) -> dict[str, tuple[AnnotationRecord, ...]]:
     """The failures that were settled, or that nobody passed."""
-    passed = {one.trace_id for one in current(records) if one.verdict == "pass"}
-    return {trace: said for trace, said in found.failures.items() if trace not in passed}
+    passed = {about(one) for one in current(records) if one.verdict == "pass"}
+    agreed = {trace: tuple(one for one in said if about(one) not in passed) for trace, said in found.failures.items()}
+    return {trace: said for trace, said in agreed.items() if said}
+
+
+def _differ(said: Iterable[AnnotationRecord]) -> bool:
+    """True if one result has a pass and a fail. That one suite's result is wrong and another's right is no disagreement."""
+    verdicts: dict[str | None, set[str | None]] = {}
+    for one in said:
+        verdicts.setdefault(one.suite, set()).add(one.verdict)
+    return any(len(different) > 1 for different in verdicts.values())
 
 
 def _base(standing: Iterable[AnnotationRecord], reviewed: Mapping[str, object]) -> tuple[Base, frozenset[str]]:

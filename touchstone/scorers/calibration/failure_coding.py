@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.types import StringConstraints
@@ -21,15 +21,27 @@ CategoryName = Annotated[str, StringConstraints(pattern=CATEGORY_NAME)]
 FailureKind = Literal["specification", "generalization"]
 
 
+class Who(NamedTuple):
+    """What names an annotation that counts: trace, reviewer, and the suite whose result was judged; None for the case as a whole."""
+
+    trace_id: str
+    reviewer: str
+    suite: str | None = None
+
+
 class _Written(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class Member(_Written):
-    """One annotation, by trace and reviewer. `notes`: as they were when the file was written, for whoever sorts them; not read back."""
+    """One annotation, by trace, reviewer and the suite whose result was judged; without a suite all failures of this trace that the reviewer noted.
+
+    `notes`: as they were when the file was written, for whoever sorts them; not read back.
+    """
 
     traceId: Name  # noqa: N815  # as in the specification's records
     reviewer: Name
+    suite: Name | None = None
     notes: str | None = None
 
 
@@ -58,10 +70,10 @@ class Categories(_Written):
         names = [one.name for one in categories]
         if double := sorted({name for name in names if names.count(name) > 1}):
             raise ValueError(f"names {', '.join(double)} twice; merge them")
-        seen: set[tuple[str, str]] = set()
+        seen: set[Who] = set()
         for category in categories:
             for member in category.annotations:
-                if (key := (member.traceId, member.reviewer)) in seen:
+                if (key := Who(member.traceId, member.reviewer, member.suite)) in seen:
                     raise ValueError("has an annotation in two categories; an annotation has one failure mode")
                 seen.add(key)
         return categories
@@ -74,21 +86,22 @@ def coded(records: Sequence[AnnotationRecord], categories: Categories, at: datet
     Earlier records stay, so an earlier coding can be read from them. An annotation that has the failure mode already is not written again. Raises
     `ConfigError` for annotations that there are not, or that did not fail.
     """
-    now = {(one.trace_id, one.reviewer): one for one in current(records)}
+    now = standing(records)
     if missing := sorted(set(accepted) - {one.name for one in categories.categories}):
         raise ConfigError(f"the file has no category {', '.join(missing)}; it has {', '.join(one.name for one in categories.categories) or 'none'}")
     taken = [one for one in categories.categories if not accepted or one.name in accepted]
-    wanted = {(member.traceId, member.reviewer): category.name for category in taken for member in category.annotations}
-    if unknown := [key for key in wanted if key not in now]:
-        raise ConfigError(f"{len(unknown)} annotations of the file are not here, such as one of trace {unknown[0][0]!r}; export them again")
+    given = [(Who(member.traceId, member.reviewer, member.suite), category.name) for category in taken for member in category.annotations]
+    if unknown := [key for key, _ in given if not meant(key, now)]:
+        raise ConfigError(f"{len(unknown)} annotations of the file are not here, such as one of trace {unknown[0].trace_id!r}; export them again")
+    wanted = {key: name for named, name in given for key in meant(named, now)}
     if passed := [key for key in wanted if now[key].verdict != "fail"]:
-        raise ConfigError(f"{len(passed)} annotations of the file are no failures, such as one of trace {passed[0][0]!r}; take them out of the file")
+        raise ConfigError(f"{len(passed)} annotations of the file are no failures, such as one of trace {passed[0].trace_id!r}; take them out of the file")
     return _again(records, {key: name for key, name in wanted.items() if now[key].failure_mode != name}, at)
 
 
 def renamed(records: Sequence[AnnotationRecord], names: Mapping[str, str], at: datetime) -> list[AnnotationRecord]:
     """The records that renaming or merging categories adds. `names`: old → new. Raises `ConfigError` for a category that nothing is in."""
-    now = {(one.trace_id, one.reviewer): one for one in current(records)}
+    now = standing(records)
     used = {one.failure_mode for one in now.values()}
     if missing := sorted(set(names) - used):
         raise ConfigError(f"no annotation is in the category {', '.join(missing)}; there are {', '.join(sorted(filter(None, used))) or 'none'}")
@@ -100,21 +113,39 @@ def split(records: Sequence[AnnotationRecord], old: str, new: str, traces: Seque
     inside = [one for one in current(records) if one.failure_mode == old and one.verdict == "fail"]
     if missing := sorted(set(traces) - {one.trace_id for one in inside}):
         raise ConfigError(f"not in the category {old}: {missing[0]!r}{f' and {len(missing) - 1} more' if missing[1:] else ''}; errors export lists its traces")
-    return _again(records, {(one.trace_id, one.reviewer): new for one in inside if one.trace_id in set(traces)}, at)
+    return _again(records, {who(one): new for one in inside if one.trace_id in set(traces)}, at)
 
 
-def assigned(records: Sequence[AnnotationRecord], members: Iterable[tuple[str, str]], name: str | None, at: datetime) -> list[AnnotationRecord]:
-    """The records that putting annotations (trace, reviewer) into one category adds, or, with None, into no category. Raises `ConfigError`."""
-    now = {(one.trace_id, one.reviewer): one for one in current(records)}
-    wanted = list(dict.fromkeys(members))
-    if unknown := [key for key in wanted if key not in now or now[key].verdict != "fail"]:
-        raise ConfigError(f"{len(unknown)} of the annotations are no failures here, such as one of trace {unknown[0][0]!r}; read them again")
+def assigned(records: Sequence[AnnotationRecord], members: Iterable[Who], name: str | None, at: datetime) -> list[AnnotationRecord]:
+    """The records that putting annotations into one category adds, or, with None, into no category. Raises `ConfigError`."""
+    now, given = standing(records), list(dict.fromkeys(members))
+    if unknown := [key for key in given if not (found := meant(key, now)) or any(now[one].verdict != "fail" for one in found)]:
+        raise ConfigError(f"{len(unknown)} of the annotations are no failures here, such as one of trace {unknown[0].trace_id!r}; read them again")
+    wanted = dict.fromkeys(key for named in given for key in meant(named, now))
     return _again(records, {key: name for key in wanted if now[key].failure_mode != name}, at)
 
 
-def _again(records: Iterable[AnnotationRecord], modes: Mapping[tuple[str, str], str | None], at: datetime) -> list[AnnotationRecord]:
+def who(one: AnnotationRecord) -> Who:
+    """What names an annotation among those that count."""
+    return Who(one.trace_id, one.reviewer, one.suite)
+
+
+def standing(records: Iterable[AnnotationRecord]) -> dict[Who, AnnotationRecord]:
+    """The annotations that count, by what names them."""
+    return {who(one): one for one in current(records)}
+
+
+def meant(key: Who, now: Mapping[Who, AnnotationRecord]) -> list[Who]:
+    """The annotations that a file or a client means: the one of this suite; if it names none and there is none without a suite, the reviewer's failures."""
+    if key in now or key.suite is not None:
+        return [key] if key in now else []
+    own = [other for other in now if (other.trace_id, other.reviewer) == (key.trace_id, key.reviewer)]
+    return [other for other in own if now[other].verdict == "fail"] or own
+
+
+def _again(records: Iterable[AnnotationRecord], modes: Mapping[Who, str | None], at: datetime) -> list[AnnotationRecord]:
     whole = list(records)
-    now = {(one.trace_id, one.reviewer): one for one in current(whole)}
+    now = standing(whole)
     review_pass = max((one.review_pass for one in whole), default=0) + 1
     return [now[key].model_copy(update={"failure_mode": name, "review_pass": review_pass, "at": at}) for key, name in modes.items()]
 
@@ -125,7 +156,7 @@ def exported(records: Iterable[AnnotationRecord], told: Iterable[Category] = ())
     failures = [one for one in current(records) if one.verdict == "fail"]
     members: dict[str | None, list[Member]] = {}
     for one in failures:
-        members.setdefault(one.failure_mode, []).append(Member(traceId=one.trace_id, reviewer=one.reviewer, notes=one.notes))
+        members.setdefault(one.failure_mode, []).append(Member(traceId=one.trace_id, reviewer=one.reviewer, suite=one.suite, notes=one.notes))
     try:
         categories = tuple(
             said.get(name, Category(name=name)).model_copy(update={"annotations": tuple(members[name])}) for name in sorted(filter(None, members))

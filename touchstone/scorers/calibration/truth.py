@@ -103,13 +103,14 @@ def _label(trace_id: str, written: Sequence[AnnotationRecord], suite: str, mode:
     own = [one for one in written if one.suite is None or one.suite == suite]
     if not own:
         return "other_suite"
-    deciding = current(own)
+    # What was said of the case as a whole and what was said of this suite are one opinion here: the later one counts.
+    deciding = current(own, _trace)
     if not deciding:
         return "withdrawn"
     said = [(one, _verdict(one, mode)) for one in deciding]
     # After a settlement only the settled note is coded. A failure that somebody found before it counts as that one, or only the agreements would be compared.
     settled = next((verdict for one, verdict in said if one.settled and one.verdict == "fail"), "uncoded")
-    verdicts = (verdict if (verdict := _verdict(one, mode)) != "uncoded" else settled for one in of_each_reviewer(own))
+    verdicts = (verdict if (verdict := _verdict(one, mode)) != "uncoded" else settled for one in of_each_reviewer(own, _trace))
     pairs += combinations([verdict == "fail" for verdict in verdicts if verdict in {"fail", "pass"}], 2)
     decided = [(one, verdict) for one, verdict in said if verdict in {"fail", "pass"}]
     # What somebody failed without saying why may be this mode, though another passed the case.
@@ -124,10 +125,14 @@ def _label(trace_id: str, written: Sequence[AnnotationRecord], suite: str, mode:
         trace_id=trace_id,
         fails=decided[0][1] == "fail",
         guideline=next((one.guideline for one, _ in reversed(decided) if one.guideline), None),
-        arm=_arm(newest(own)),
+        arm=_arm(newest(own, _trace)),
         reviewers=tuple(sorted(one.reviewer for one, _ in decided)),
         settled=any(one.settled for one, _ in decided),
     )
+
+
+def _trace(one: AnnotationRecord) -> str:
+    return one.trace_id
 
 
 def _verdict(one: AnnotationRecord, mode: str) -> Verdict:

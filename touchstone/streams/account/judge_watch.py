@@ -181,6 +181,7 @@ class JudgeWatch:
             decides=found.decides,
             reasons=found.reasons,
             stale=changed,
+            outdated=calibration is not None and bool(stale(calibration, now, (*DECIDING, "guideline"))),
             below_floor=below,
             calibration=calibration,
             prevalence=None if calibration is None else self._prevalence(calibration, totals, answering, changed),

@@ -176,7 +176,7 @@ METRICS: tuple[Metric, ...] = (
         "touchstone_calibration_stale",
         "gauge",
         "0 or 1",
-        "1 where judge, prompt, model, guideline or labels are others than those that were measured.",
+        "1 where judge, prompt, model or guideline are others than those that were measured.",
         ("subject",),
         PROJECTOR,
     ),

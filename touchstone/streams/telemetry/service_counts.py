@@ -90,7 +90,7 @@ def _judge_families(judges: Sequence[JudgeStatus]) -> Iterator[Family]:
     bounds = {subject: {"estimate": rate.corrected, "low": rate.low, "high": rate.high} for subject, rate in rates.items()}
     yield family("touchstone_corrected_failure_ratio", {(name, bound): at for name, its in bounds.items() for bound, at in its.items() if at is not None})
     yield family("touchstone_seen_failure_ratio", {(name,): rate.seen.count / rate.seen.total for name, rate in rates.items() if rate.seen.total})
-    yield family("touchstone_calibration_stale", {(one.subject,): int(bool(one.stale)) for one in judges if one.calibration is not None})
+    yield family("touchstone_calibration_stale", {(one.subject,): int(one.outdated) for one in judges if one.calibration is not None})
     yield family("touchstone_judge_shadow", {(one.subject,): int(not one.decides) for one in judges})
     yield family("touchstone_judge_below_floor", {(one.subject,): int(bool(one.below_floor)) for one in judges if one.calibration is not None})
 

@@ -92,7 +92,7 @@ PEOPLE = Row(
               (of("touchstone_corrected_failure_ratio", own=PROCESS), "{{subject}} {{bound}}")),
         lines("Failure rate seen", "The same rate as the judge reports it, its errors left in.", "percentunit",
               (of("touchstone_seen_failure_ratio", own=PROCESS), "{{subject}}")),
-        states("Calibrations", "Red while judge, prompt, model, guideline or labels are others than those that were measured.",
+        states("Calibrations", "Red while judge, prompt, model or guideline are others than those that were measured.",
                (f'1 - {of("touchstone_calibration_stale", own=PROCESS)}', "{{subject}}"), bad="stale", good="holds"),
         states("Decides", "Green while a judge's answers may decide labels; in the shadow they are counted only.",
                (f'1 - {of("touchstone_judge_shadow", own=PROCESS)}', "{{subject}}"), bad="shadow", good="decides"),

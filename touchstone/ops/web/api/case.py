@@ -253,8 +253,8 @@ def trace_id_of(found: CaseHistory) -> str:
 
 
 def current(annotations: tuple[Annotation, ...]) -> list[Annotation]:
-    """The last annotation of each reviewer and pass, in the order in which they began; without those that were withdrawn."""
-    return newest(annotations, lambda one: one.event_id)
+    """The last annotation of each reviewer, suite and pass, in the order in which they began; without those that were withdrawn."""
+    return newest(annotations, lambda one: (one.event_id, one.suite))
 
 
 def annotation(one: Annotation, *, has_text: bool, is_blind: bool = False) -> dict[str, Any]:

@@ -47,11 +47,12 @@ class FailureKindCounted(Answer):
 
 
 class FailureNoted(Answer):
-    """A failure as a reviewer noted it. `notes`: null without the scope text."""
+    """A failure as a reviewer noted it. `suite`: whose result was judged; null for the case as a whole. `notes`: null without the scope text."""
 
     trace_id: str
     event_id: str
     reviewer: str
+    suite: str | None
     category: str | None
     settled: bool
     notes: str | None
@@ -107,10 +108,11 @@ class Errors(Answer):
 
 
 class MemberBody(Body):
-    """An annotation, and the category that the client saw it in."""
+    """An annotation, and the category that the client saw it in. `suite`: as `failures` names it."""
 
     trace_id: Name
     reviewer: Name
+    suite: Name | None = None
     category: Name | None = None
 
 

@@ -20,7 +20,7 @@ from touchstone.schemas.annotation import AnnotationRecord
 from touchstone.schemas.counting import current
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.calibration.failure_analysis import UNCODED, Analysis, Kind, analysed
-from touchstone.scorers.calibration.failure_coding import CATEGORY_NAME, Category, assigned, renamed
+from touchstone.scorers.calibration.failure_coding import CATEGORY_NAME, Category, Who, assigned, meant, renamed, standing, who
 from touchstone.scorers.calibration.saturation import STEP
 from touchstone.scorers.reporting.intervals import Rate
 
@@ -33,7 +33,7 @@ UNNAMED: Final = "(another name)"
 
 
 class Records:
-    """The annotations that a client may see. `events`: trace and reviewer → the event of the newest record. `withheld`: how many a blind queue keeps back."""
+    """The annotations that a client may see. `events`: of the newest record of each. `withheld`: how many a blind queue keeps back."""
 
     def __init__(self, opened: Opened, call: Call) -> None:
         try:
@@ -53,7 +53,7 @@ class Records:
         shown = [one for one in rows if (one.queue, one.event_id) not in hidden]
         self.withheld = len(rows) - len(shown)
         self.records = [record_of(one) for one in shown]
-        self.events = {(record.trace_id, record.reviewer): one.event_id for record, one in zip(self.records, shown, strict=True)}
+        self.events = {who(record): one.event_id for record, one in zip(self.records, shown, strict=True)}
 
 
 class ErrorAnalysis:
@@ -92,29 +92,29 @@ class ErrorAnalysis:
         return self._read(call)
 
 
-def _coded(records: Sequence[AnnotationRecord], body: CodingBody, now: datetime) -> list[AnnotationRecord]:
+def _coded(records: Sequence[AnnotationRecord], body: CodingBody, at: datetime) -> list[AnnotationRecord]:
     """The records that an act of coding adds. Raises `ConfigError`, and `Refusal` where an annotation is not in the category that the client saw."""
     if body.action == "rename":
-        return renamed(records, {str(body.category): str(body.to)}, now)
-    seen = {(one.trace_id, one.reviewer): one.failure_mode for one in current(records)}
-    if any(seen.get((one.trace_id, one.reviewer), one.category) != one.category for one in body.annotations):
+        return renamed(records, {str(body.category): str(body.to)}, at)
+    now, given = standing(records), [(Who(one.trace_id, one.reviewer, one.suite), one.category) for one in body.annotations]
+    if any(now[key].failure_mode != category for named, category in given for key in meant(named, now)):
         raise Refusal("somebody else has coded some of these annotations meanwhile; read /api/errors again", 409)
-    return assigned(records, [(one.trace_id, one.reviewer) for one in body.annotations], body.to, now)
+    return assigned(records, [key for key, _ in given], body.to, at)
 
 
 def _in_pass(added: Sequence[AnnotationRecord], wanted: int | None, found: Records) -> list[AnnotationRecord]:
     """The records in the pass that the client writes in. Raises `Refusal` where that would not count."""
     if wanted is None or not added:
         return [one.model_copy(update={"review_pass": found.highest + 1}) for one in added]
-    now = {(one.trace_id, one.reviewer): one.review_pass for one in current(found.records)}
-    least = max(now[one.trace_id, one.reviewer] for one in added)
+    now = standing(found.records)
+    least = max(now[who(one)].review_pass for one in added)
     if not least <= wanted <= found.highest + 1:
         raise Refusal(f"review_pass: from {least} to {found.highest + 1}; read /api/errors again", 409)
     return [one.model_copy(update={"review_pass": wanted}) for one in added]
 
 
 def _entry(found: Records, one: AnnotationRecord) -> tuple[str, str, str, int, datetime, dict[str, Any]]:
-    event = found.events[one.trace_id, one.reviewer]
+    event = found.events[who(one)]
     return event, "" if one.trace_id == event else one.trace_id, one.reviewer, one.review_pass, one.at, one.content()
 
 
@@ -144,7 +144,7 @@ def _document(found: Records, categories: FailureCategories, grant: Grant) -> di
         ],
         "failures": [
             {
-                "trace_id": one.trace_id, "event_id": found.events[one.trace_id, one.reviewer], "reviewer": one.reviewer, "category": one.failure_mode,
+                "trace_id": one.trace_id, "event_id": found.events[who(one)], "reviewer": one.reviewer, "suite": one.suite, "category": one.failure_mode,
                 "settled": bool(one.settled), "notes": one.notes if has_text else None,
             }
             for one in failures[:FAILURES_MAX]
@@ -162,7 +162,7 @@ def _kind(one: Kind, made: Analysis, found: Records, *, has_text: bool) -> dict[
         "description": one.category.description if one.category and has_text else None,
         "cases": len(one.traces),
         "rate": _share(one.rate),
-        "examples": [{"trace_id": record.trace_id, "event_id": found.events[record.trace_id, record.reviewer]} for record in examples],
+        "examples": [{"trace_id": record.trace_id, "event_id": found.events[who(record)]} for record in examples],
     }
 
 

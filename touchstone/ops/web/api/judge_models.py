@@ -24,7 +24,7 @@ class JudgeRecalls(Answer):
 
 class Judge(Answer):
     """A judge held against people. `decides`: its answers may decide labels. `reasons`: what speaks against it. `stale`: what has changed since it was
-    measured. `below_floor`: what it lacks of its floor. `recalls`: on the test set. `at`: when all this was found out.
+    measured; `outdated`: more than the labels. `below_floor`: what it lacks of its floor. `recalls`: on the test set. `at`: when all this was found out.
     """
 
     subject: str
@@ -34,6 +34,7 @@ class Judge(Answer):
     decides: bool
     reasons: list[str]
     stale: list[str]
+    outdated: bool
     below_floor: list[str]
     recalls: JudgeRecalls | None
     calibration: Calibration | None

@@ -76,14 +76,14 @@ const errorKinds = (() => {
   /** The failures, each with a box; the form puts those that are marked into a category. */
   function failures(found, root, chosen) {
     const shown = found.failures.filter((one) => !chosen.only || nameOf(one.category) === chosen.only), said = h("div.kinds-said", {role: "status"});
-    const line = (one, place) => h("li", {"data-failure": `${one.trace_id} ${one.reviewer}`},
+    const line = (one, place) => h("li", {"data-failure": `${one.trace_id} ${one.reviewer}${one.suite ? ` ${one.suite}` : ""}`},
       found.can.annotate && h("label.box", {}, h("input", {type: "checkbox", name: "picked", value: place}), h("span.sr", {}, `Pick ${one.trace_id} of ${one.reviewer}`)),
-      h("div", {}, h("p.rest", {}, caseLink(one), ` · ${one.reviewer}${one.settled ? " · settled" : ""} · `, one.category ? h("code", {}, one.category) : "not coded"), one.notes && h("p.notes", {}, one.notes)));
+      h("div", {}, h("p.rest", {}, caseLink(one), ` · ${one.reviewer}${one.suite ? ` on ${one.suite}` : ""}${one.settled ? " · settled" : ""} · `, one.category ? h("code", {}, one.category) : "not coded"), one.notes && h("p.notes", {}, one.notes)));
     const form = h("form.kinds-coding", {submit: (event) => {
       event.preventDefault();
       const picked = [...form.querySelectorAll("input[name=picked]:checked")].map((box) => shown[Number(box.value)]);
       if (!picked.length) return void said.replaceChildren(h("p.fault", {}, "Mark the failures first."));
-      code(root, chosen, {action: "assign", to: form.elements.to.value.trim() || null, annotations: picked.map(({trace_id, reviewer, category}) => ({trace_id, reviewer, category}))}, said);
+      code(root, chosen, {action: "assign", to: form.elements.to.value.trim() || null, annotations: picked.map(({trace_id, reviewer, suite, category}) => ({trace_id, reviewer, suite, category}))}, said);
     }}, found.can.annotate && h("div.inline", {}, h("label.field", {}, "Category of those marked; empty: none", h("input", {name: "to", list: "kinds-known", pattern: NAME, maxlength: 64, autocomplete: "off"})),
       h("datalist", {id: "kinds-known"}, found.categories.filter((one) => one.name).map((one) => h("option", {value: one.name}))), h("button", {type: "submit"}, "Assign")), said,
       h("ul.failures", {"aria-label": "Failures"}, shown.map(line)), found.failures_total > found.failures.length && h("p.rest", {}, `Shown are ${grouped.format(found.failures.length)} of ${counted(found.failures_total, "failure")}.`));
