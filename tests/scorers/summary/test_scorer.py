@@ -64,10 +64,13 @@ async def test_every_component_of_a_case_by_hand() -> None:
         abs=1e-6,
     )
     assert card.label == "Fail"
-    assert [(finding.code, finding.severity, finding.path) for finding in card.findings] == [("conflict.contradiction", "major", "generated.sentences[3]")]
+    found = [(finding.code, finding.severity, finding.path) for finding in card.findings]
+    assert found[0] == ("conflict.contradiction", "major", "generated.sentences[3]")
+    # The third fact is the one that the fourth sentence states wrongly.
+    assert found[1:] == [("missing_fact", "minor", f"gold.key_facts[{index}]") for index in (1, 3, 5, 6, 7, 8)]
     assert card.details["conflicts"] == [{"rule": "contradiction", "sentence": 3, "clinical": False, "fact": 2}]
     assert card.components_missing == ("entities",)
-    assert card.details["flow"] == {"covered": [0, 1, 2], "places": [2, 0, 1], "inversions": 2}
+    assert card.details["flow"] == {"covered": [0, 1, 2], "places": [2, 0, 1], "inversions": 2, "uncovered": []}
     assert card.details["length"] == {"tokens": 17, "target": 300, "source_tokens": 500}
     assert card.details["facts"]["support"] == [0.9, 0, 0, 0, 0.9, 0, 0, 0, 0, 0.9]
     assert card.details["facts"]["sentences"] == [0.9, 0.9, 0.9, 0]

@@ -170,9 +170,11 @@ def test_a_reading_loads_no_model_library() -> None:
 
 
 @pytest.mark.parametrize("quote", [True, False])
-async def test_a_report_names_the_missing_facts_of_the_worst_summaries_and_quotes_them_only_if_it_may(quote: bool) -> None:
+async def test_a_report_names_what_the_worst_summaries_leave_out_and_quotes_it_only_if_it_may(quote: bool) -> None:
     result = await result_of(case(f"{FACTS[4]} {FACTS[0]}"), quote=quote)
     report = SUITE.report([result], RunFacts(SUITE, SummarySettings(), "digest", datetime(2031, 5, 6, tzinfo=UTC)))
-    table = next(one for one in SUITE.view(report).tables if one.title.startswith("Missing facts"))
-    assert [row[1] for row in table.rows] == [f"fact {n} of source-1" for n in (2, 3, 4, 6, 7, 8, 9, 10)]
-    assert table.rows[0][3:] == ((FACTS[1],) if quote else ())
+    table = next(one for one in SUITE.view(report).tables if one.title.startswith("Left out by"))
+    said = [f"key fact {n} was not found in the summary" for n in (2, 3, 4, 6, 7, 8, 9, 10)] + ["outline point 3 was not found in the summary"]
+    assert [row[2].partition(":")[0] for row in table.rows] == said
+    assert (FACTS[1] in table.rows[0][2]) is quote
+    assert all(row[3] for row in table.rows)

@@ -1,6 +1,7 @@
 """The report of Loss V3 over a batch of generated summaries."""
 
-from typing import Annotated, Any, Literal
+from collections import Counter
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, FiniteFloat
 
@@ -9,6 +10,10 @@ from touchstone.schemas.reports.changes import Comparison, Trend
 from touchstone.schemas.reports.fields import Count, UtcTime
 from touchstone.schemas.reports.intervals import Intervals
 from touchstone.schemas.result import Failure, Finding, Label, NotChecked
+
+#: Codes of what a summary leaves out. They cap no label, and are no conflicts.
+MISSING_FACT, MISSING_ENTITY, UNCOVERED_POINT = "missing_fact", "missing_entity", "uncovered_point"
+OMISSIONS: Final = (MISSING_FACT, MISSING_ENTITY, UNCOVERED_POINT)
 
 
 class LossCase(Outbound):
@@ -33,7 +38,13 @@ class LossCase(Outbound):
     @property
     def conflicts(self) -> tuple[str, ...]:
         """Codes of what it gets wrong or has from nowhere, each once."""
-        return () if self.rules else tuple(dict.fromkeys(finding.code for finding in self.findings))
+        return () if self.rules else tuple(dict.fromkeys(finding.code for finding in self.findings if finding.code not in OMISSIONS))
+
+    @property
+    def omissions(self) -> dict[str, int]:
+        """What it leaves out: code → how many findings there are of it."""
+        counts = Counter(finding.code for finding in self.findings)
+        return {code: counts[code] for code in OMISSIONS if counts[code]}
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -85,7 +96,7 @@ class LossError(Outbound):
 class LossReport(Outbound):
     """A batch. `loss` is None where no case was scored; a hard fail counts with its loss of 1.
 
-    `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases; `conflicts`: code → cases.
+    `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases; `conflicts`, `omissions`: code → cases.
     `unscored`: code → cases. `worst`: the highest losses, worst first. `results`: every case, in the order of the files.
     `intervals`: of the pass rate, of the mean loss (`loss`) and of the components' means; None in reports of older versions.
     `comparison`: with an earlier batch, where one was named; `trend`: over time, where the store holds more than one point.
@@ -105,6 +116,7 @@ class LossReport(Outbound):
     components: dict[str, LossComponent]
     hard_fails: dict[str, Count]
     conflicts: dict[str, Count] = Field(default_factory=dict)
+    omissions: dict[str, Count] = Field(default_factory=dict)
     unscored: dict[str, Count]
     worst: tuple[LossCase, ...]
     results: tuple[LossResult, ...]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC
 
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.reports.intervals import Intervals
-from touchstone.schemas.reports.summary import LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
+from touchstone.schemas.reports.summary import OMISSIONS, LossCase, LossComponent, LossError, LossLabels, LossReport, LossResult, LossSpread
 from touchstone.schemas.result import Problem, ScoreResult, place_of
 from touchstone.scorers.judges.ask.tally import STATES, JudgeTally
 from touchstone.scorers.reporting import (
@@ -35,7 +35,6 @@ from touchstone.scorers.reporting.report import distribution, unread
 from touchstone.scorers.reporting.view import STATUSES
 from touchstone.scorers.reporting.words import number, number_span, some
 from touchstone.scorers.summary.case_names import name_of
-from touchstone.scorers.summary.reading.evidence import ABSENT, evidence_of
 
 LOSS = "loss"
 COLUMNS = (
@@ -53,8 +52,8 @@ ROUNDING = 1e-9
 #: How many of the highest losses are listed by default.
 WORST = 5
 REASONS_SHOWN_MAX = 3
-#: Summaries whose missing facts a report names, and facts of each.
-MISSING_CASES_MAX, MISSING_FACTS_MAX = 5, 10
+#: Summaries of which a report names what they leave out, and findings of each.
+OMITTING_CASES_MAX, OMISSIONS_MAX = 5, 10
 NO_CATEGORY = "uncategorised"
 
 
@@ -91,6 +90,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossRep
         components={name: LossComponent(cases=len(by_name[name]), mean=_mean(by_name[name])) for name in names},
         hard_fails=_counts(code for result in rated for code in result.rules),
         conflicts=_counts(code for result in rated for code in result.conflicts),
+        omissions=_counts(code for result in rated for code in result.omissions),
         unscored=_counts(code for result in results if result.label == "unscored" for code in result.codes),
         worst=tuple(LossCase(**{name: getattr(result, name) for name in LossCase.model_fields}) for result in worst),
         results=tuple(results),
@@ -201,9 +201,10 @@ def view(report: LossReport) -> View:
         Table("Components", ("Component", "Mean", "95% interval", "Cases", "Better"), components, frozenset({1, 2, 3})),
         Table("Hard fails", ("Rule", "Cases"), [(code, str(count)) for code, count in report.hard_fails.items()], frozenset({1})),
         Table("Conflicts", ("Code", "Cases"), [(code, str(count)) for code, count in report.conflicts.items()], frozenset({1})),
+        Table("Left out", ("Code", "Cases"), [(code, str(count)) for code, count in report.omissions.items()], frozenset({1})),
         Table("Unscored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
         Table(f"Worst {len(report.worst)}", _HEADER, [_row(case) for case in report.worst], _NUMERIC),
-        _missing_facts(report),
+        _left_out(report),
     )
     return View(
         title="Loss V3",
@@ -261,25 +262,15 @@ def _figures(report: LossReport) -> tuple[Figure, ...]:
     return tuple(Figure(name, f"{getattr(report.loss, name):.3f}", interval=spans.get(name), places=3) for name in LossSpread.model_fields)
 
 
-def _missing_facts(report: LossReport) -> Table:
-    """The gold's facts that the worst summaries lack, the least supported first; in words only where the results quote."""
-    rows: list[tuple[str, ...]] = []
+def _left_out(report: LossReport) -> Table:
+    """What the worst summaries leave out, a row a finding, the worst of each kind first; the words of facts only where the results quote."""
     worst = sorted((result for result in report.results if result.label != "Pass" and LOSS in result.values), key=lambda result: -result.values[LOSS])
-    for result in worst[:MISSING_CASES_MAX]:
-        rows += _facts_missing(result)
-    header = ("Case", "Fact", "Support", "Text")
-    columns = len(header) if any(row[-1] for row in rows) else len(header) - 1
-    return Table("Missing facts of the worst", header[:columns], [row[:columns] for row in rows], frozenset({2}))
-
-
-def _facts_missing(result: LossResult) -> Iterator[tuple[str, ...]]:
-    """Case, number of the fact in its gold, support and text of each fact that a summary lacks."""
-    evidence = evidence_of(result.details)
-    texts = evidence.quoted.get("facts", ())
-    missing = sorted((support, index) for index, support in enumerate(evidence.fact_support) if support < ABSENT)
-    gold = f" of {result.case_id}" if result.case_id else ""
-    for support, index in missing[:MISSING_FACTS_MAX]:
-        yield (name_of(result.event_id, result.case_id), f"fact {index + 1}{gold}", number(support), texts[index] if index < len(texts) else "")
+    rows = [
+        (name_of(result.event_id, result.case_id), result.case_id or "", finding.message, finding.suggestion or "")
+        for result in worst[:OMITTING_CASES_MAX]
+        for finding in [finding for finding in result.findings if finding.code in OMISSIONS][:OMISSIONS_MAX]
+    ]
+    return Table("Left out by the worst", ("Case", "Gold", "What", "What to do"), rows)
 
 
 _HEADER = ("Case", "Model", "Label", *(column.heading for column in COLUMNS), "Why")
@@ -287,8 +278,9 @@ _NUMERIC = frozenset(range(3, 3 + len(COLUMNS)))
 
 
 def _why(case: LossCase) -> str:
-    """Why a case did not pass: the rules of a hard fail, otherwise the codes of its failures and findings."""
-    return some(case.rules or (*case.codes, *case.conflicts), REASONS_SHOWN_MAX)
+    """Why a case did not pass: the rules of a hard fail, otherwise the codes of its failures and findings. Of one that passed, not what it leaves out."""
+    omitted = [] if case.label == "Pass" else [f"{code} ({count})" for code, count in case.omissions.items()]
+    return some(case.rules or (*case.codes, *case.conflicts, *omitted), REASONS_SHOWN_MAX)
 
 
 def _row(case: LossCase) -> tuple[str, ...]:

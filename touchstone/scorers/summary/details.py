@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.result import Finding, Label, Severity
-from touchstone.scorers.reporting.findings import LABEL_BOUND
+from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES
 from touchstone.scorers.reporting.words import visible
 from touchstone.scorers.summary.components import facts, flow
 from touchstone.scorers.summary.components.questions import named_units
 from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
 from touchstone.scorers.summary.golds import digest_of
 from touchstone.scorers.summary.hard_fails.breaches import MESSAGES, Breach
+from touchstone.scorers.summary.omissions import missing_facts, quoted, uncovered_points
+from touchstone.scorers.summary.reading.evidence import CONFLICTS_SHOWN_MAX
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.components.preparing import Prepared
@@ -49,15 +51,19 @@ CONFLICT_WORDS = {
     JUDGED: "the sentence contradicts {unit}, as the judge reads it",
     DISPUTED: "a rule reads a clinical value, an allergy or a side of the body that differs from {unit}; the judge does not: look at it",
 }
+UNSUPPORTED_ADVICE = "take it out, or say what the source says"
 NO_UNIT = "the gold"
 PLACES = {"fact": "key fact {0}", "gold": "sentence {0} of the gold narrative", "source": "sentence {0} of the source text"}
-#: So many findings of a case are listed; the details hold all conflicts.
-CONFLICTS_SHOWN_MAX = 50
+
+
+def worst_first(conflicts: Sequence[Conflict]) -> list[Conflict]:
+    """Conflicts in the order of their severity, then of their sentences: findings and details list them alike."""
+    return sorted(conflicts, key=lambda one: (SEVERITIES.index(_severity(one)), one.sentence))
 
 
 def conflict_findings(conflicts: Sequence[Conflict], prepared: Prepared, *, quote: bool) -> tuple[Finding, ...]:
-    """One finding per conflict, critical where it is clinical, with the sentence's path and the unit it is about; the words only with `quote`."""
-    return tuple(_finding(conflict, prepared, quote=quote) for conflict in conflicts[:CONFLICTS_SHOWN_MAX])
+    """One finding per conflict, the worst first, with the sentence's path and the unit it is about; the words only with `quote`."""
+    return tuple(_finding(conflict, prepared, quote=quote) for conflict in worst_first(conflicts)[:CONFLICTS_SHOWN_MAX])
 
 
 def bound_finding(by_loss: Label, label: Label) -> tuple[Finding, ...]:
@@ -73,8 +79,14 @@ def _finding(conflict: Conflict, prepared: Prepared, *, quote: bool) -> Finding:
     if quote and unit is not None and conflict.here and conflict.there:
         here = prepared.generated.sentences[conflict.sentence][slice(*conflict.here)]
         message += f": {visible(here)!r} and {visible(unit.text[slice(*conflict.there)])!r}"
-    severity: Severity = "critical" if conflict.clinical else "minor" if conflict.rule == UNSUPPORTED else "major"
-    return Finding(severity=severity, code=_code(conflict), path=f"generated.sentences[{conflict.sentence}]", message=message)
+    elif quote and conflict.rule == UNSUPPORTED:
+        message += f": {quoted(prepared.generated.sentences[conflict.sentence])}"
+    advice = UNSUPPORTED_ADVICE if conflict.rule == UNSUPPORTED else None
+    return Finding(severity=_severity(conflict), code=_code(conflict), path=f"generated.sentences[{conflict.sentence}]", message=message, suggestion=advice)
+
+
+def _severity(conflict: Conflict) -> Severity:
+    return "critical" if conflict.clinical else "minor" if conflict.rule == UNSUPPORTED else "major"
 
 
 def _code(conflict: Conflict) -> str:
@@ -106,16 +118,21 @@ def details_of(prepared: Prepared, asked: Asked, components: Components, setting
     """The breakdown of a loss. Indices count from 0, in the order of the gold's lists and of the text."""
     matched = [index for index, entity in enumerate(components.entities) if entity.matched]
     details: dict[str, Any] = {
-        "facts": {"support": _rounded(components.recalled), "sentences": _rounded(components.faithful)},
+        "facts": {"support": _rounded(components.recalled), "sentences": _rounded(components.faithful), "missing": missing_facts(components)},
         "entities": {
             "matched": matched,
             "missing": [index for index, entity in enumerate(components.entities) if entity.ratio is None],
             "other_context": [index for index, entity in enumerate(components.entities) if entity.ratio is not None and not entity.matched],
         },
-        "flow": {"covered": components.covered, "places": components.places, "inversions": flow.inversions(components.places)},
+        "flow": {
+            "covered": components.covered,
+            "places": components.places,
+            "inversions": flow.inversions(components.places),
+            "uncovered": uncovered_points(components),
+        },
         "length": {"tokens": components.tokens, "target": components.target, "source_tokens": prepared.datum.entry.token_count},
         "sentences": {"generated": len(prepared.generated.spans), "gold": len(prepared.gold.spans)},
-        "conflicts": [_conflict_details(conflict) for conflict in components.conflicts],
+        "conflicts": [_conflict_details(conflict) for conflict in worst_first(components.conflicts)],
         "pairs": len(asked.pairs),
         "gold_digest": digest_of(prepared.datum),
     }

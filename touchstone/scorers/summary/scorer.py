@@ -22,6 +22,7 @@ from touchstone.scorers.summary.judging.judgement import CERTAIN, COMPONENT, HAR
 from touchstone.scorers.summary.judging.statement_ids import fields_of, rulings_of, source_shown
 from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
+from touchstone.scorers.summary.omissions import omission_findings
 from touchstone.scorers.summary.settings import NAME, VERSION
 from touchstone.scorers.summary.total import capped, label_of, missing
 from touchstone.scorers.summary.vectors import Vectors
@@ -149,7 +150,12 @@ class SummaryLossScorer:
         return Scorecard(
             label=label,
             values=components.values,
-            findings=conflict_findings(components.conflicts, prepared, quote=settings.quote) + bound_finding(by_loss, label_by_values) + unjudged,
+            findings=(
+                *conflict_findings(components.conflicts, prepared, quote=settings.quote),
+                *omission_findings(prepared, components, quote=settings.quote),
+                *bound_finding(by_loss, label_by_values),
+                *unjudged,
+            ),
             failures=() if judgement is None else judgement.failures,
             components_missing=missing(components.losses),
             not_checked=self._not_checked(prepared) + (() if judgement is None else judgement.not_checked()),

@@ -34,4 +34,4 @@ async def test_a_case_whose_judge_failed_keeps_its_findings_in_the_list() -> Non
     silent = await scorer(TableJudge(Unanswered("refused", USAGE))).score(case(f"{ALL} Rome fell."))
     made = view(made_of([result("1", silent)]))
     (one,) = list(made.cases)
-    assert one.why == "refused, unsupported, label.bound"
+    assert one.why.startswith("refused, unsupported, label.bound")

@@ -77,6 +77,7 @@ class Components:
     """Every number of a case. `values`: the specification's, loss first; the rest are their inputs.
 
     `faithful`, `recalled`: support of each sentence and of each fact, with the judge's rulings; the matrices are the models' alone.
+    `stated_wrongly`: facts that a sentence in conflict is about.
     """
 
     values: dict[str, float]
@@ -91,6 +92,7 @@ class Components:
     recalled: list[float]
     conflicts: list[Conflict] = field(default_factory=list)
     withdrawn: list[Conflict] = field(default_factory=list)
+    stated_wrongly: set[int] = field(default_factory=set)
     entities: list[EntityMatch] = field(default_factory=list)
     covered: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -114,8 +116,9 @@ def weigh(
     calibrated = calibration if calibration is not MEAN_WITH_WORDS else None
     sentences = _sentences(prepared, asked, probabilities, vectors, settings, calibrated, rulings)
     fact_support = support_of(asked.facts, probabilities, vectors, calibration)
+    wrong = rulings.still_wrong(asked.wrong_facts)
     if calibration is not None:
-        fact_support = without_wrong(fact_support, prepared.generated.windows, rulings.still_wrong(asked.wrong_facts))
+        fact_support = without_wrong(fact_support, prepared.generated.windows, wrong)
     recalled = rulings.over_facts(facts.best(fact_support))
     recall, precision = facts.mean(recalled), facts.precision(sentences.faithful, sentences.in_conflict, settings.conflicts.weight)
     losses = {"facts": facts.facts_loss(precision, recall, settings.beta)}
@@ -156,6 +159,7 @@ def weigh(
         recalled=[float(value) for value in recalled],
         conflicts=sentences.conflicts,
         withdrawn=sentences.withdrawn,
+        stated_wrongly=set(wrong),
         entities=found,
         covered=covered,
         places=places,

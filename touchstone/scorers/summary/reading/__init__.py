@@ -4,12 +4,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.schemas.reading import Bar, BarsSection, CaseReading, ChecksSection, Item, Pair, PairsSection, Section
+from touchstone.schemas.reports.summary import OMISSIONS
 from touchstone.schemas.result import ScoreResult
 from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.reporting.plain_reading import other_checks
 from touchstone.scorers.summary.case_names import name_of
 from touchstone.scorers.summary.reading import gold
-from touchstone.scorers.summary.reading.evidence import Evidence, evidence_of
+from touchstone.scorers.summary.reading.evidence import CONFLICTS_SHOWN_MAX, Evidence, evidence_of, omissions_of
 from touchstone.scorers.summary.reading.sentences import SENTENCE, Sentences, sentences_of, summary_section
 
 _HIGHER = frozenset({"recall", "precision", "coverage", "order", "cosine"})
@@ -23,9 +24,10 @@ def reading(case: SummaryCase | None, result: ScoreResult) -> CaseReading:
     datum = case.datum if case is not None else None
     written = _written(case, result, evidence)
     narratives = {} if datum is None else {place: gold.narrative_of(datum, evidence, place) for place in ("gold", "source")}
-    facts = gold.facts_section(evidence, datum, written)
-    entities = gold.entities_section(evidence, datum, written)
-    outline = gold.outline_section(evidence, datum, written)
+    omitted = omissions_of(result)
+    facts = gold.facts_section(evidence, datum, written, omitted)
+    entities = gold.entities_section(evidence, datum, written, omitted)
+    outline = gold.outline_section(evidence, datum, written, omitted)
     sections: list[Section] = [_components(result)] if result.values else []
     findings = _findings(result, evidence, datum, written, narratives)
     sections += [one for one in (findings, facts, entities, outline) if one.items]
@@ -80,8 +82,8 @@ def _shares(values: Mapping[str, float]) -> dict[str, float]:
 def _findings(
     result: ScoreResult, evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences, narratives: Mapping[str, Sentences]
 ) -> ChecksSection:
-    """The findings, conflicts with the words of both sides, then what failed and was not checked."""
-    section = other_checks(result, range(len(result.findings)), "Findings")
+    """What is wrong, conflicts with the words of both sides, then what failed and was not checked. What is left out is told at the gold's own lists."""
+    section = other_checks(result, [place for place, one in enumerate(result.findings) if one.code not in OMISSIONS], "Findings")
     return section.model_copy(update={"items": tuple(_with_words(section.items, evidence, datum, written, narratives))})
 
 
@@ -91,7 +93,7 @@ def _with_words(
     """The items, those of conflicts with the words that differ. Conflicts are the first findings, in the same order."""
     for item in items:
         number = item.finding
-        if number is None or number >= len(evidence.conflicts):
+        if number is None or number >= min(len(evidence.conflicts), CONFLICTS_SHOWN_MAX):
             named = SENTENCE.search(item.label)
             yield item if named is None else item.model_copy(update={"label": f"sentence {int(named[1]) + 1}", "to": ("summary",)})
             continue

@@ -1,13 +1,20 @@
 """What a result's details say of one summary, by index. Details of another version, or trimmed ones, give less; nothing here raises."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from touchstone.schemas.reading import MarkState
+from touchstone.schemas.reports.summary import OMISSIONS
+from touchstone.schemas.result import ScoreResult
 
 #: Support from which on a statement counts as present; below the second, as absent. Between them the models are not certain.
 PRESENT, ABSENT = 0.5, 0.2
+#: So many findings of a case are about conflicts, which come first; the details hold all conflicts, in the same order.
+CONFLICTS_SHOWN_MAX: Final = 50
+#: Path of a finding on a statement of the gold.
+_STATEMENT = re.compile(r"gold\.(\w+)\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,23 @@ def evidence_of(details: Mapping[str, Any]) -> Evidence:
         gold_sentences=_index(counts.get("gold")),
         quoted={name: [text for text in _list(texts) if isinstance(text, str)] for name, texts in quoted.items()},
     )
+
+
+class Omission(NamedTuple):
+    """What the result says of a statement that the summary leaves out: the index of the finding, its code, and what to do."""
+
+    finding: int
+    code: str
+    advice: str
+
+
+def omissions_of(result: ScoreResult) -> Mapping[tuple[str, int], Omission]:
+    """The omissions of a result by the gold's field and the index in it."""
+    found: dict[tuple[str, int], Omission] = {}
+    for number, one in enumerate(result.findings):
+        if one.code in OMISSIONS and (place := _STATEMENT.fullmatch(one.path)) is not None:
+            found[place[1], int(place[2])] = Omission(number, one.code, one.suggestion or "")
+    return found
 
 
 def state_of(support: float) -> MarkState:

@@ -5,16 +5,17 @@ from typing import Final
 
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.schemas.reading import ChecksSection, Item, Mark, MarkState, TextSection
-from touchstone.scorers.summary.reading.evidence import ABSENT, Conflict, Evidence, state_of
+from touchstone.scorers.summary.reading.evidence import ABSENT, Conflict, Evidence, Omission, state_of
 from touchstone.scorers.summary.reading.sentences import SUMMARY, Sentences, sentences_of
 
 #: Share of a fact's words that a sentence must have to be shown as its place.
 ALIKE = 0.5
+Omissions = Mapping[tuple[str, int], Omission]
 _ORDER: Final[Mapping[MarkState, int]] = {"bad": 0, "missing": 1, "unsure": 2}
 
 
-def facts_section(evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences) -> ChecksSection:
-    """Each key fact: stated, uncertain, missing or stated wrongly, the worst first."""
+def facts_section(evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences, omitted: Omissions) -> ChecksSection:
+    """Each key fact: stated, uncertain, missing or stated wrongly, the worst first; of a missing one, what to do."""
     texts = datum.summary.key_facts if datum is not None else evidence.quoted.get("facts", ())
     wrong: dict[int, list[int]] = {}
     for number, conflict in enumerate(evidence.conflicts):
@@ -36,12 +37,13 @@ def facts_section(evidence: Evidence, datum: GoldStandardDatum | None, written: 
         if where is not None:
             written.tie(where, f"fact-{index}")
         to = (*((SUMMARY,) if where is not None else ()), *(f"finding-{number}" for number in wrong.get(index, ())))
-        items.append(Item(id=f"fact-{index}", state=state, label=f"fact {index + 1}", text=texts[index] if index < len(texts) else "", note=note, to=to))
-    return ChecksSection(id="facts", title="Key facts", note=_without_gold(texts), items=_worst_first(items))
+        one = Item(id=f"fact-{index}", state=state, label=f"fact {index + 1}", text=texts[index] if index < len(texts) else "", note=note, to=to)
+        items.append(_with_advice(one, omitted.get(("key_facts", index))))
+    return ChecksSection(id="facts", title="Key facts", note=_without_gold(texts) or _left_out(items), items=_worst_first(items))
 
 
-def entities_section(evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences) -> ChecksSection:
-    """Each entity of the gold: named, named in another context, or missing."""
+def entities_section(evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences, omitted: Omissions) -> ChecksSection:
+    """Each entity of the gold: named, named in another context, or missing; the worst first."""
     texts = tuple(dict.fromkeys(datum.summary.entity_list)) if datum is not None else evidence.quoted.get("entities", ())
     known: tuple[tuple[str, MarkState, str], ...] = (
         ("matched", "good", "named"),
@@ -57,12 +59,13 @@ def entities_section(evidence: Evidence, datum: GoldStandardDatum | None, writte
                 written.tie(where, f"entity-{index}")
             place = f", sentence {where + 1}" if where is not None else ""
             to = (SUMMARY,) if where is not None else ()
-            items.append(Item(id=f"entity-{index}", state=state, label=f"entity {index + 1}", text=text, note=note + place, to=to))
-    return ChecksSection(id="entities", title="Entities", items=_worst_first(items))
+            one = Item(id=f"entity-{index}", state=state, label=f"entity {index + 1}", text=text, note=note + place, to=to)
+            items.append(_with_advice(one, omitted.get(("entity_list", index))))
+    return ChecksSection(id="entities", title="Entities", note=_left_out(items), items=_worst_first(items))
 
 
-def outline_section(evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences) -> ChecksSection:
-    """Each point of the outline in its order: visited, and in which sentence, or open."""
+def outline_section(evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences, omitted: Omissions) -> ChecksSection:
+    """Each point of the outline: those that are open, then those that are visited and in which sentence, both in their order."""
     texts = datum.summary.logical_outline if datum is not None else evidence.quoted.get("outline", ())
     items = []
     for index in range(len(texts) if texts else max(evidence.covered, default=-1) + 1):
@@ -72,8 +75,9 @@ def outline_section(evidence: Evidence, datum: GoldStandardDatum | None, written
         state: MarkState = "missing" if where is None else "good"
         note = "not covered" if where is None else f"sentence {where + 1}"
         text = texts[index] if index < len(texts) else ""
-        items.append(Item(id=f"point-{index}", state=state, label=f"point {index + 1}", text=text, note=note, to=() if where is None else (SUMMARY,)))
-    return ChecksSection(id="outline", title="Outline", items=tuple(items))
+        one = Item(id=f"point-{index}", state=state, label=f"point {index + 1}", text=text, note=note, to=() if where is None else (SUMMARY,))
+        items.append(_with_advice(one, omitted.get(("logical_outline", index))))
+    return ChecksSection(id="outline", title="Outline", note=_left_out(items), items=_worst_first(items))
 
 
 def narrative_section(evidence: Evidence, narrative: Sentences, *, place: str) -> TextSection:
@@ -138,6 +142,20 @@ def _naming(text: str, written: Sentences) -> int | None:
     folded = text.casefold()
     places = (place for place in range(len(written.spans)) if folded in written.at(place).casefold())
     return next(places, None) if folded in written.text.casefold() else _nearest(text, written)
+
+
+def _with_advice(item: Item, omission: Omission | None) -> Item:
+    """The item with the finding that tells of its omission, and with what to do."""
+    if omission is None or item.state == "bad":
+        return item
+    note = f"{item.note}; {omission.advice}" if omission.advice else item.note
+    return item.model_copy(update={"finding": omission.finding, "code": omission.code, "note": note})
+
+
+def _left_out(items: Sequence[Item]) -> str:
+    """How many of a list the summary leaves out."""
+    count = sum(item.state == "missing" for item in items)
+    return f"{count} of {len(items)} missing" if count else ""
 
 
 def _worst_first(items: Sequence[Item]) -> tuple[Item, ...]:

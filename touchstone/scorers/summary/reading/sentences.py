@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from touchstone.schemas.reading import Mark, MarkState, TextSection
 from touchstone.schemas.result import ScoreResult
-from touchstone.scorers.summary.reading.evidence import Conflict, Evidence, state_of
+from touchstone.scorers.summary.reading.evidence import CONFLICTS_SHOWN_MAX, Conflict, Evidence, state_of
 
 SUMMARY = "summary"
 #: Path of a finding on a sentence.
@@ -75,7 +75,7 @@ def summary_section(written: Sentences, evidence: Evidence, result: ScoreResult)
         mark = _mark(index, start, end, findings, support, result, tuple(written.ties.get(index, ())))
         if mark is not None:
             words = [(place, number) for number, one in enumerate(evidence.conflicts) if one.sentence == index and (place := written.words(index, one.here))]
-            marks += _divided(mark, words, evidence.conflicts, len(result.findings))
+            marks += _divided(mark, words, evidence.conflicts, min(len(result.findings), CONFLICTS_SHOWN_MAX))
     note = written.why if written.text else "the summary is empty"
     return TextSection(id=SUMMARY, title="Generated summary", text=written.text, marks=tuple(marks), note=note)
 
