@@ -92,6 +92,28 @@ def test_cases_that_the_judge_does_not_judge_are_no_measurement(tmp_path: Path) 
         run(tmp_path, lambda traces: (dict.fromkeys(traces, "unjudged"), None))
 
 
+def test_a_judge_that_could_not_be_asked_about_most_cases_is_not_measured_on_the_rest(tmp_path: Path) -> None:
+    def ask(traces: Collection[str]) -> tuple[Mapping[str, Verdict], str | None]:
+        return {name: "unjudged" if number % 5 else TRUTH[name] for number, name in enumerate(traces)}, None
+
+    with pytest.raises(ConfigError, match="could not be asked about"):
+        run(tmp_path, ask, reads_test=True)
+    assert reads_of(tmp_path, SUBJECT) == 0
+
+
+def test_of_two_calibrations_at_once_one_is_refused_and_the_test_set_is_read_once(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def ask(traces: Collection[str]) -> tuple[Mapping[str, Verdict], str | None]:
+        with pytest.raises(ConfigError, match="is being calibrated by another process") as error:
+            run(tmp_path, reads_test=True)
+        refused.append(str(error.value))
+        return right(traces)
+
+    assert run(tmp_path, ask, reads_test=True).calibration.test_reads == 1
+    assert (len(refused), reads_of(tmp_path, SUBJECT)) == (1, 1)
+
+
 def test_a_judge_whose_code_fails_is_not_measured_and_the_error_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="NameError"):
         run(tmp_path, lambda traces: (dict.fromkeys(traces, "defect (NameError)"), None), reads_test=True)

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from touchstone.ops.reviews.judge_files import decide, write_calibration, write_splits
+from touchstone.ops.reviews.judge_files import decide, measuring, write_calibration, write_splits
 from touchstone.schemas.calibration import Basis, Calibration, Decision
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.calibration.folder import (
@@ -29,6 +29,8 @@ from touchstone.scorers.reporting import Verdict as Outcome
 
 #: The share of cases that a judge may leave without an answer in a measurement.
 UNANSWERED_MAX: Final = 0.1
+#: The share that it could not be asked about.
+UNJUDGED_MAX: Final = 0.5
 #: The sentence of the history by which readings of the test set are counted.
 TEST_READ: Final = "the test set was read"
 
@@ -53,13 +55,28 @@ def calibrate(
     """Measure a judge and keep what was measured. `ask`: the judge's verdicts on traces, and the model that gave them; it is asked only what is needed.
 
     Raises `ConfigError`: without a labelled case, for an example of the prompt outside the training split, and for a second reading of the test set that
-    nobody asked for (`again`), and where the judge did not answer.
+    nobody asked for (`again`), where the judge did not answer, and while another
+    process measures it.
     """
     if not truth.labels:
         why = ", ".join(f"{count} {reason}" for reason, count in truth.left_out.items())
         raise ConfigError(f"no annotated case says whether {plan.subject} is right{f' ({why})' if why else ''}; review some cases first")
     if not known:
         raise ConfigError(f"none of the {len(truth.labels)} labelled cases is at hand; name the files that hold them with --traces")
+    with measuring(root, plan.subject):
+        return _measured(root, plan, truth, known, ask, again=again)
+
+
+def _measured(
+    root: Path,
+    plan: Plan,
+    truth: Truth,
+    known: Mapping[str, Known],
+    ask: Callable[[Collection[str]], tuple[Mapping[str, Verdict], str | None]],
+    *,
+    again: bool,
+) -> Kept:
+    """`calibrate`, while nobody else measures the subject."""
     before, splits, examples = read_calibration(root, plan.subject), read_splits(root, plan.subject), read_example_patients(root, plan.subject)
     reads = test_reads(root, plan.subject)
     if plan.reads_test and reads and not again:
@@ -96,6 +113,12 @@ def _refuse_silence(subject: str, verdicts: Collection[Verdict]) -> None:
         raise ConfigError(
             f"{subject} was asked about {len(verdicts)} cases and gave no verdict on {silent}; nothing was kept. touchstone doctor says whether it can be "
             f"reached"
+        )
+    unjudged = sum(verdict == "unjudged" for verdict in verdicts)
+    if len(verdicts) > unjudged > UNJUDGED_MAX * len(verdicts):
+        raise ConfigError(
+            f"{subject} could not be asked about {unjudged} of {len(verdicts)} labelled cases, which lack what it reads; nothing was kept, because the others "
+            f"would stand for all. Are these the cases that it judges?"
         )
     if verdicts and all(isinstance(verdict, str) for verdict in verdicts):
         raise ConfigError(f"{subject} has no verdict on any of {len(verdicts)} labelled cases; nothing was kept. Are these the cases that it judges?")

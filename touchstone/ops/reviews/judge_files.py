@@ -3,12 +3,34 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from touchstone.ops.reports.files import write_whole
 from touchstone.schemas.calibration import Calibration, Decision
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.calibration.folder import CALIBRATION, HISTORY, SPLITS, Splits, folder_of
+
+#: The file by which a measurement that runs is known.
+MEASURING: Final = ".measuring"
+
+
+@contextmanager
+def measuring(root: Path, subject: str) -> Iterator[None]:
+    """Keeps other measurements of a subject away, so that no two of them are the first to read the test set. Raises `ConfigError` while one runs."""
+    path = _made(root, subject) / MEASURING
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be written ({error.strerror}); check the setting judges.folder, and free space") from None
+    try:
+        if not _locked(descriptor, waits=False):
+            raise ConfigError(f"{subject} is being calibrated by another process; wait until that has ended")
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def write_splits(root: Path, subject: str, splits: Splits) -> None:
@@ -48,13 +70,17 @@ def _made(root: Path, subject: str) -> Path:
     return folder
 
 
-def _locked(descriptor: int) -> None:
-    """Wait for other writers, where the system has such locks; closing the file gives the lock back."""
+def _locked(descriptor: int, *, waits: bool = True) -> bool:
+    """Wait for other writers, where the system has such locks; closing the file gives the lock back. False where another has it and this does not wait."""
     try:
         import fcntl
     except ImportError:  # Windows: appends of one line are whole there, too
-        return
-    fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX if waits else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _without_cut_line(descriptor: int) -> None:
