@@ -1,10 +1,12 @@
 """Hard fails (Loss V3 §4): meta-commentary, JSON that cannot be read, text that ends mid-sentence. Each gives the greatest loss."""
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from touchstone.scorers.summary.hard_fails.commentary.detection import commentary_in, told_by
 from touchstone.scorers.summary.hard_fails.commentary.dialogue import without_speech
+from touchstone.scorers.summary.hard_fails.commentary.vocabulary import FOREIGN
 from touchstone.scorers.summary.hard_fails.endings.against import is_cut_beside
 from touchstone.scorers.summary.hard_fails.endings.whole import ends_whole
 from touchstone.scorers.summary.hard_fails.generation import Generation
@@ -18,6 +20,11 @@ MESSAGES = {
 }
 #: Below this index findings of one rule are listed; the rest would be the same.
 FINDINGS_MAX = 20
+
+
+#: The source text is only searched for words: its sentences need not be exact.
+_WORDS = re.compile(r"[a-z]+")
+_PIECES = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 class Breach(NamedTuple):
@@ -47,9 +54,9 @@ def breaches(generation: Generation, spans: Sequence[Span], told: Told = UNTOLD)
     text = generation.text
     sentences = list(without_speech(text, spans))
     suspected = list(commentary_in(sentences))
-    if suspected and told != UNTOLD:
+    if told != UNTOLD and (suspected or not FOREIGN.isdisjoint(_WORDS.findall(text.lower()))):
         narrative = [part for whole in told.narrative for part in _sentences(whole)]
-        suspected = list(commentary_in(sentences, told_by(narrative, _sentences(told.source))))
+        suspected = list(commentary_in(sentences, told_by(narrative, _PIECES.split(told.source))))
     found = [Breach(META_COMMENTARY, index) for index in suspected[:FINDINGS_MAX]]
     if spans and not generation.leaves and (not ends_whole(text) or is_cut_beside(text, (*told.narrative, told.source))):
         found.append(Breach(TRUNCATED, len(spans) - 1))

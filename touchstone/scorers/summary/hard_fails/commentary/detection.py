@@ -19,10 +19,10 @@ from collections.abc import Set as AbstractSet
 
 from touchstone.scorers.summary.hard_fails.commentary.assistant import is_assistant
 from touchstone.scorers.summary.hard_fails.commentary.model import score
-from touchstone.scorers.summary.hard_fails.commentary.nouns import introduces, noun_at, tokens, word_kind
+from touchstone.scorers.summary.hard_fails.commentary.nouns import introduces, noun_at, phrase, tokens, word_kind
 from touchstone.scorers.summary.hard_fails.commentary.source_texts import is_about_its_source
-from touchstone.scorers.summary.hard_fails.commentary.story import belongs, told
-from touchstone.scorers.summary.hard_fails.commentary.vocabulary import ARTICLE, AUTHOR, AUTHORS, CUES, DOCUMENT, PIECE, SUMMARY, TEXT
+from touchstone.scorers.summary.hard_fails.commentary.story import NOTHING_WRITTEN, belongs, is_foreign, told
+from touchstone.scorers.summary.hard_fails.commentary.vocabulary import ARTICLE, AUTHOR, AUTHORS, CUES, DOCUMENT, FOREIGN, PIECE, SUMMARY, TEXT
 
 #: Of these kinds of texts and writers the model is asked.
 _ASKED_ABOUT = frozenset((ARTICLE, AUTHOR, AUTHORS, DOCUMENT, PIECE, SUMMARY, TEXT))
@@ -40,19 +40,22 @@ _WORD_END = re.compile(r"['’](?!\w)")
 
 def commentary_in(sentences: Iterable[str], told: AbstractSet[str] = frozenset()) -> Iterator[int]:
     """The indices of those sentences of one text that are commentary. `told`: the texts and writers that the gold tells of (`told_by`)."""
-    introduced = frozenset(told)
+    introduced: frozenset[str] = frozenset()
     spoken = [bare(sentence) for sentence in sentences]
     read = [tokens(sentence) for sentence in spoken]
     for index, words in enumerate(read):
+        nouns = [noun for at in range(len(words)) if (noun := noun_at(words, at))] if has_cue(words) else []
         if has_cue(words):
             following = read[index + 1] if index + 1 < len(read) else []
-            own = frozenset(at for at in range(len(words)) if (noun := noun_at(words, at)) and belongs(words, noun, following))
-            if is_about_its_source(words, introduced, own) or is_assistant(spoken[index].lower()) or _is_likely(words, introduced, own):
+            own = frozenset(noun.at for noun in nouns if phrase(words, noun) in told or belongs(words, noun, following))
+            foreign = told == NOTHING_WRITTEN and not introduced and is_foreign(words)
+            if foreign or is_about_its_source(words, introduced, own) or is_assistant(spoken[index].lower()) or _is_likely(words, introduced, own):
                 yield index
         introduced |= introduces(words)
+        told = told | {f"this {known.removeprefix('the ')}" for noun in nouns if (known := phrase(words, noun)) in told}
 
 
-def told_by(narrative: Sequence[str], source: Sequence[str]) -> frozenset[str]:
+def told_by(narrative: Sequence[str], source: Iterable[str]) -> frozenset[str]:
     """The texts and writers that a gold tells of, by the sentences of its narrative and facts and of its source text, for `commentary_in`.
 
     Sentences of the narrative that are commentary themselves tell of nothing.
@@ -64,7 +67,7 @@ def told_by(narrative: Sequence[str], source: Sequence[str]) -> frozenset[str]:
 
 def has_cue(words: Sequence[str]) -> bool:
     """True if a sentence has a word for a text or its writer, or one of those that assistants use."""
-    return any(word in CUES or word_kind(word.removesuffix("'s")) for word in map(str.lower, words))
+    return any(word in CUES or word in FOREIGN or word_kind(word.removesuffix("'s")) for word in map(str.lower, words))
 
 
 def _is_likely(words: Sequence[str], introduced: AbstractSet[str], own: AbstractSet[int]) -> bool:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.resources import files
 from itertools import accumulate
 
-from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, is_known, noun_at, verb_class, word_kind
+from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, noun_at, verb_class, word_kind
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import VOCABULARY
 
 _SILENT = frozenset(("Word", "Words", "Name", "Number", "ed", "ing", "ly", "w-w", ",", "."))
@@ -31,7 +31,7 @@ def features(words: Sequence[str], introduced: AbstractSet[str]) -> set[str]:
     found = set(_runs(classes))
     for at in range(len(words)):
         if noun := noun_at(words, at):
-            found.update(_around(classes, noun, is_known(words, noun, introduced)))
+            found.update(_around(classes, noun, noun.kind in introduced))
     return found
 
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
@@ -118,14 +117,11 @@ def brought(words: Sequence[str], noun: Noun) -> frozenset[str]:
 
 
 def phrase(words: Sequence[str], noun: Noun) -> str:
-    """A noun as the texts are written that a gold tells of: "the passage", whatever its number."""
+    """A noun as the texts are written that a gold tells of: "the passage", or "this passage", whatever its number; empty for one that was handed over."""
+    if noun.pointed and noun.determiner != "this":
+        return ""
     word = words[noun.at].removesuffix("'s").removesuffix("'")
-    return f"the {word.removesuffix('s')}"
-
-
-def is_known(words: Sequence[str], noun: Noun, introduced: AbstractSet[str]) -> bool:
-    """True if a noun's kind was brought up by the story, or the noun itself by the gold."""
-    return noun.kind in introduced or phrase(words, noun) in introduced
+    return f"{'this' if noun.determiner == 'this' else 'the'} {word.removesuffix('s')}"
 
 
 def noun_at(words: Sequence[str], at: int) -> Noun | None:

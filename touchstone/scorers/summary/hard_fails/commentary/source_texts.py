@@ -8,7 +8,7 @@ of it (qualifiers, the verb). Nouns differ: *passage, text, excerpt* hardly ever
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, is_known, noun_at
+from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, noun_at
 from touchstone.scorers.summary.hard_fails.commentary.source_places import is_place, is_whole_of
 from touchstone.scorers.summary.hard_fails.commentary.source_verbs import is_silent, part_speaks, speaks, sums_up
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
@@ -35,8 +35,7 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
 def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str], own: AbstractSet[int] = frozenset()) -> bool:
     """True if words, quotations taken out, speak of the text given.
 
-    `introduced`: kinds of texts that the story itself has brought up before, and nouns that the gold tells of. `own`: places of nouns that belong to the
-    story by what is said of them.
+    `introduced`: kinds of texts that the story itself has brought up before. `own`: places of nouns that belong to the story.
     """
     here = introduced
     for at, word in enumerate(words):
@@ -47,7 +46,7 @@ def is_about_its_source(words: Sequence[str], introduced: AbstractSet[str], own:
         noun = noun_at(words, at)
         if noun is None or at in own:
             continue
-        if _is_commentary(words, noun, is_known(words, noun, here) and not noun.pointed):
+        if _is_commentary(words, noun, noun.kind in here and not noun.pointed):
             return True
         here = here | brought(words, noun)
     return False

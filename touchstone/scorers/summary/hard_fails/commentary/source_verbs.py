@@ -161,6 +161,8 @@ def part_speaks(words: Sequence[str], at: int) -> bool:
     base = (BASES if words[at].endswith("s") else THIRD).get(verb)
     if base is None or base in NO_PART_SPEAKS or not following or following[0] in {".", ",", "of", "in"}:
         return False
+    if base in STATING and following[0] == "that":
+        return True
     return base in DISCUSSING or (base in WITH and following[0] in WITH[base])
 
 

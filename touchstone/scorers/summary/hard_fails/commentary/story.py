@@ -10,14 +10,27 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     AUDIENCE,
     AUTHOR,
     AUTHORS,
+    BASES,
     BRINGS,
+    CARRIERS,
     FINDINGS,
+    FOREIGN,
+    FOREIGN_KINDS,
+    FOREIGN_REMARKS,
+    NOUNS,
     READER,
+    REMARKS,
     SHAPES,
     SPEAKER,
+    SPEAKERS_BEFORE,
     TALKS,
+    TELLS_OF_TEXTS,
+    THIRD,
+    WITH,
 )
 
+#: What a gold tells of that has no text in it.
+NOTHING_WRITTEN = frozenset(("nothing written",))
 _PEOPLE = frozenset((AUTHOR, AUTHORS, SPEAKER, READER))
 _POSSESSIVES = frozenset(("his", "her", "their", "its", "my", "our"))
 #: Other things that are signed and passed: where one is named, "signed it" may mean that.
@@ -28,6 +41,8 @@ def belongs(words: Sequence[str], noun: Noun, following: Sequence[str]) -> bool:
     """True if a noun for a text or its writer is part of the story by what is said of it. `following`: the next sentence's words."""
     if noun.pointed:
         return False
+    if _is_somebodys(words):
+        return True
     if noun.kind in _PEOPLE:
         return _is_a_person(words, noun) or (noun.kind == AUTHORS and _finds(words, noun))
     return _describes_a_line(words, noun) or _is_acted_on(words, noun, following)
@@ -40,13 +55,48 @@ def told(narrative: Iterable[Sequence[str]], source: Iterable[Sequence[str]]) ->
     `source`: those of the source text, which may speak of itself: in it only a text of its own counts ("a letter", "the article in the Herald").
     """
     found: set[str] = set()
-    for own, sentences in ((False, narrative), (True, source)):
-        for words in sentences:
-            for at in range(len(words)):
-                noun = noun_at(words, at)
-                if noun and not noun.pointed and (not own or brought(words, noun)):
-                    found.add(phrase(words, noun))
-    return frozenset(found)
+    any_text = False
+    for words in narrative:
+        any_text = any_text or not TELLS_OF_TEXTS.isdisjoint(map(str.lower, words))
+        for at, word in enumerate(map(str.lower, words)):
+            if word in CARRIERS:
+                found |= {"the text", "the document", "the passage"}
+            elif word.removesuffix("s") in NOUNS and words[at - 1 : at] != ["this"]:
+                found.add(f"the {word.removesuffix('s')}")
+    for words in source:
+        any_text = any_text or not TELLS_OF_TEXTS.isdisjoint(map(str.lower, words))
+        found.update(phrase(words, noun) for at in range(len(words)) if (noun := noun_at(words, at)) and not noun.pointed and brought(words, noun))
+    return frozenset(found) if any_text or found else NOTHING_WRITTEN
+
+
+def is_foreign(words: Sequence[str]) -> bool:
+    """True if a text or a writer speaks that a gold without texts knows nothing of: "the advisory adds that", "…, the blog entry reveals"."""
+    for at, word in enumerate(words):
+        if word not in FOREIGN or not at:
+            continue
+        start = at - 1 if words[at - 1] not in FOREIGN_KINDS else at - 2
+        if start < 0 or words[start] != "the":
+            continue
+        verb = _past_aside(words, at + 1)
+        following = list(words[verb + 1 : verb + 2])
+        if words[verb : verb + 1] == ["is"] and following and following[0] in {"about", "written", "divided", "structured", "titled", "entitled", "silent"}:
+            return True
+        base = (BASES if word == "minutes" else THIRD).get(words[verb]) if verb < len(words) else None
+        if base in WITH:
+            if following and following[0] in WITH[base]:
+                return True
+        elif base in REMARKS or base in FOREIGN_REMARKS:
+            return following != ["."] or words[start - 1 : start] == [","]
+    return False
+
+
+def _past_aside(words: Sequence[str], at: int) -> int:
+    """The place after an aside of a few words and adverbs."""
+    if words[at : at + 1] == [","]:
+        at = next((place + 1 for place in range(at + 2, at + 8) if words[place : place + 1] == [","]), at)
+    while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
+        at += 1
+    return at
 
 
 def _verb(words: Sequence[str], noun: Noun) -> int:
@@ -55,6 +105,15 @@ def _verb(words: Sequence[str], noun: Noun) -> int:
     while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
         at += 1
     return at
+
+
+def _is_somebodys(words: Sequence[str]) -> bool:
+    """True if somebody is said to have said the whole at its end: "…, the rabbi argued."."""
+    end = len(words) - 1
+    if end < 4 or words[end] != "." or words[end - 1] not in SPEAKERS_BEFORE:
+        return False
+    start = next((place for place in range(end - 2, max(end - 7, 0), -1) if words[place] == ","), -1)
+    return start > 0 and not any(word.lower() in NOUNS or word in FOREIGN for word in words[start:end])
 
 
 def _is_a_person(words: Sequence[str], noun: Noun) -> bool:

@@ -60,8 +60,11 @@ PARTS = _LISTS["parts"]
 KINDS = _LISTS["kinds"]
 SPEAKERS_BEFORE = _LISTS["speakers_before"]
 OF_ITS_OWN = _LISTS["of_its_own"]
+BRINGS = _LISTS["brings"]
 ACTED_ON, SHAPES = _LISTS["acted_on"], _LISTS["shapes"]
 TALKS, ADDRESSES, AUDIENCE = _LISTS["talks"], _LISTS["addresses"], _LISTS["audience"]
+FOREIGN, FOREIGN_KINDS, FOREIGN_REMARKS = _LISTS["foreign"], _LISTS["foreign_kinds"], _LISTS["foreign_remarks"]
+TELLS_OF_TEXTS, CARRIERS = _LISTS["tells_of_texts"] | BRINGS, _LISTS["carriers"]
 FINDINGS, PAPERS, REMARKS, APPEARED = _LISTS["findings"], _LISTS["papers"], _LISTS["remarks"], _LISTS["appeared"]
 #: "TL;DR: …", "In short: …" as words and marks, without the mark at the end.
 RECAPS = (
@@ -76,7 +79,6 @@ RECAPS = (
     ["in", "a", "nutshell"],
     ["recap"],
 )
-BRINGS = _LISTS["brings"]
 BRINGS_AUTHOR = _LISTS["brings_author"]
 NO_TEXT = _LISTS["no_text"]
 DEEDS = _LISTS["deeds"]

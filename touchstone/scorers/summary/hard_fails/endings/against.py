@@ -11,7 +11,13 @@ _ROUNDED = frozenset(("about", "around", "roughly", "nearly", "almost", "some", 
 _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORDS = re.compile(r"[^\W\d_]{4,}")
 #: The last word of an item, and the items of a list.
-_LAST_WORD = re.compile(r"[^\W\d_]{4,}$")
+_LAST_WORD = re.compile(r"[^\W\d_]{4,}$|(?<![\w-])[a-z]{2}$|(?<![\w-])[b-df-hj-np-tv-z]{3}$")
+#: Short words that are whole.
+_SHORT = frozenset(
+    "am an as at be by do ex go he hi id if in is it me my no of ok on or pc pm so to tv up us vs we cm dl kg km mg ml mm ft hr hrs min mph bpm nhs pcs rpm".split()
+)
+#: What a number is counted in. Without it "Repairs cost 7." is no amount.
+_COUNTED_IN = re.compile(r"\s?(?:million|billion|trillion|thousand|hundred|per ?cent\b|%)")
 _ITEM = re.compile(r"^\s*(?:[-*+•◦▪‣·]|\(?\d{1,3}[.)])\s+(\S.*)$", re.MULTILINE)
 #: Endings that one form of a word has and another lacks.
 _INFLECTED = re.compile(r"(?:e?[sd]|ing|ly|al|ally|e?rs?|ors?|ments?|a?t?ions?|ness|able|ible|ity|ies|ied|y|ists?|ive|ous|ful|less|age|ance|ence|'s)")
@@ -44,6 +50,8 @@ def _is_cut_number(end: str, told: Sequence[str]) -> bool:
     if stopped is None or (stopped["before"] or "").lower() in _ROUNDED:
         return False
     part = re.escape(stopped["part"])
+    if _lacks_its_count(end, part, told):
+        return True
     longer = re.compile(rf"(?<![\w.,]){part}[.,:]\w")
     if not any(longer.search(text) for text in told):
         return False
@@ -53,6 +61,16 @@ def _is_cut_number(end: str, told: Sequence[str]) -> bool:
         whole += rf"|\b{_SPELLED[int(spelled)]}\b"
     said = {word[:4].lower() for word in _WORDS.findall(end[-_NEAR_CHARS:])}
     return _likeness(longer, told, said) > _likeness(re.compile(whole, re.IGNORECASE), told, said)
+
+
+def _lacks_its_count(end: str, part: str, told: Sequence[str]) -> bool:
+    """True for "Repairs cost 7." beside "repairs cost 7 million": the gold counts the number in millions or per cent wherever it has it, after like words."""
+    if not part.isdigit() or _COUNTED_IN.search(end[-_NEAR_CHARS:]):
+        return False
+    found = [(text, match) for text in told for match in re.finditer(rf"(?<![\w.,]){part}(?![.,:]?\w)", text)]
+    said = {word[:4].lower() for word in _WORDS.findall(" ".join(end.split()[-4:]))}
+    near = {word[:4].lower() for text, match in found for word in _WORDS.findall(text[max(0, match.start() - _NEAR_CHARS // 4) : match.start()])}
+    return bool(said & near) and all(_COUNTED_IN.match(text, match.end()) for text, match in found)
 
 
 def _likeness(pattern: re.Pattern[str], told: Sequence[str], said: set[str]) -> int:
@@ -71,7 +89,13 @@ def _is_cut_word(text: str, end: str, told: Sequence[str]) -> bool:
     """True if the last item of a list, shorter than the others, ends inside a word of the gold that it does not hold whole."""
     last = _LAST_WORD.search(end)
     items = _ITEM.findall(text)
-    if last is None or len(items) < 2 or not items[-1].endswith(last[0]) or len(items[-1].split()) > min(len(item.split()) for item in items[:-1]):
+    if (
+        last is None
+        or last[0] in _SHORT
+        or len(items) < 2
+        or not items[-1].endswith(last[0])
+        or len(items[-1].split()) > min(len(item.split()) for item in items[:-1])
+    ):
         return False
     longer = re.compile(rf"\b{re.escape(last[0])}(\w*)", re.IGNORECASE)
     rests = {found[1].lower() for whole in told for found in longer.finditer(whole)}

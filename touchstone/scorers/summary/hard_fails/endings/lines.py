@@ -29,6 +29,8 @@ _DASHED = re.compile(r"\s*\S+(?: \S+){0,3}\s[–—-]\s\S")
 HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S|\s*(\*\*|__)(?=\S)[^*_\n]{1,100}(?<=\S)\1\s*:?\s*$")
 _UNDERLINE = re.compile(r"\s*(?:={3,}|-{3,}|\|?[\s:|-]*-{3}[\s:|-]*)\s*$")
 _LABEL = re.compile(r"\s*(?:\*\*|__)?([A-Z][\w/&'’()+ -]{0,40}?)\s?(?:\*\*|__)?:(?:\*\*|__)?\s+(\S.*)$")
+#: The same behind a finished sentence, with a word or a number: "He is home. Deaths: 0".
+_LABELLED_END = re.compile(r"(?<=[.!?] )([A-Z][\w-]*):\s(\d[\d.,]*|none|no|yes)$", re.IGNORECASE)
 #: Labels before prose.
 _PROSE_LABEL = frozenset(("summary", "conclusion", "conclusions", "overview", "background", "abstract", "note", "answer", "introduction", "response"))
 _VALEDICTION = re.compile(r"\b(?:regards|sincerely|faithfully|truly|wishes|respectfully|yours|thanks|cheers)\b[\w ]{0,20},?$", re.IGNORECASE)
@@ -133,7 +135,7 @@ def is_whole_item(lines: Lines, bare: str) -> bool | None:
 
 def is_labelled_value(lines: Lines, bare: str) -> bool:
     """True if the last line is "Label: value": a value, not a sentence."""
-    label = _LABEL.match(lines.last[:TAIL_CHARS])
+    label = _LABEL.match(lines.last[:TAIL_CHARS]) or _LABELLED_END.search(lines.last[-TAIL_CHARS:])
     if label is None or len(label[1].split()) > 5:
         return False
     value = without_closing(label[2])

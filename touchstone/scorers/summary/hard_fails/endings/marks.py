@@ -24,9 +24,11 @@ _QUANTITY = re.compile(rf"{_NUMBER}\s?{_UNIT}$|[€$£¥]\s?\d[\d,]*(?:\.\d+)?\s
 _CODE = re.compile(
     r"(?:^|[\s(#])(?:(?=[\w/-]*\d)(?=[\w/-]*[A-Z])[A-Z0-9][A-Z0-9]*(?:[/_.-][A-Z0-9]+)*#?|\d{3,}#|#\d+|v\d+(?:\.\d+)+|\d+\.\d+\.\d+(?:-[\w.]+)?"
     r"|\d{4}-\d\d-\d\d"
-    r"|\d\d[:.]\d\d|[#@]\w[\w.]+|[\w/.-]+\.(?:py|md|txt|csv|json|pdf|docx?|xlsx?|ya?ml|toml|html?|js|ts|sh|log|zip|gz|png|jpg)"
+    r"|\d?\d:\d\d(?::\d\d)?|\d\d\.\d\d|[#@]\w[\w.]+|[\w/.-]+\.(?:py|md|txt|csv|json|pdf|docx?|xlsx?|ya?ml|toml|html?|js|ts|sh|log|zip|gz|png|jpg)"
     r"|(?:[\w-]+\.)+(?:com|org|net|gov|edu|io|info|uk|de|fr|eu)(?:/\S*)?)$"
 )
+#: A vote or a score behind a comma.
+SCORE = re.compile(r",\s\d+(?:\s?[–-]\s?|\sto\s)\d+$")
 EMOTICON = re.compile(r"(?:^|\s)(?:[:;=8xX][-o^']?[)(\]DPp3/|]|<3|\^_?\^)$")
 TELEPHONE = re.compile(r"(?:^|[\s:])\+?\(?\d[\d ()./-]{6,}\d$")
 POSTCODE = re.compile(r"\b(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5}(?:-\d{4})?|\d{5} [A-Z][a-z]+|[A-Z]\d[A-Z] \d[A-Z]\d)$")
