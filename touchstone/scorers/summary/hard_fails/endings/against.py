@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from touchstone.scorers.summary.hard_fails.endings.lines import TAIL_CHARS
+from touchstone.scorers.summary.word_lists import listed
 
 #: A number or a part of an abbreviation before the last full stop, and the word before it.
 _STOPPED = re.compile(r"(?:(?P<before>\S+)\s+)?[$€£]?(?P<part>\d+(?:[.,:]\d+)*|(?:[A-Za-z]{1,3}\.)*[A-Za-z]{1,3})\.$")
@@ -13,8 +14,8 @@ _WORDS = re.compile(r"[^\W\d_]{4,}")
 #: The last word of an item, and the items of a list.
 _LAST_WORD = re.compile(r"[^\W\d_]{4,}$|(?<![\w-])[a-z]{2}$|(?<![\w-])[b-df-hj-np-tv-z]{3}$")
 #: Short words that are whole.
-_SHORT = frozenset(
-    "am an as at be by do ex go he hi id if in is it me my no of ok on or pc pm so to tv up us vs we cm dl kg km mg ml mm ft hr hrs min mph bpm nhs pcs rpm".split()
+_SHORT = listed(
+    "am an as at be by do ex go he hi id if in is it me my no of ok on or pc pm so to tv up us vs we cm dl kg km mg ml mm ft hr hrs mph bpm nhs pcs rpm"
 )
 #: What a number is counted in. Without it "Repairs cost 7." is no amount.
 _COUNTED_IN = re.compile(r"\s?(?:million|billion|trillion|thousand|hundred|per ?cent\b|%)")
