@@ -53,7 +53,7 @@ def test_a_case_that_chance_drew_counts_although_a_filter_chose_it_too() -> None
         ([said("a", arm="random"), said("b", arm="chosen")], "of the 1 trace that queues drew at random"),
         ([said("a"), said("b", arm="chosen")], "of the 1 trace of no queue's filter"),
         ([said("b", arm="chosen")], "no shares: a filter chose every reviewed trace"),
-        ([said("a")], "of all 1 trace with a verdict"),
+        ([said("a")], "of the 1 trace with a verdict"),
     ],
 )
 def test_the_report_says_what_its_shares_are_of(records: list[AnnotationRecord], told: str) -> None:

@@ -74,7 +74,8 @@ def base_told(found: Analysis) -> str:
         case "none":
             return "no shares: a filter chose every reviewed trace, and none was drawn at random"
         case _:
-            return f"shares are of all {counted(found.base_total, 'trace')} with a verdict, as if they had been drawn at random"
+            count = "the 1 trace" if found.base_total == 1 else f"all {found.base_total} traces"
+            return f"shares are of {count} with a verdict, as if they had been drawn at random"
 
 
 def _share(rate: Rate | None) -> str:

@@ -7,6 +7,7 @@ start of each, and their pages must answer from a thread even while the event lo
 import asyncio
 import contextlib
 import logging
+import os
 import socket
 import struct
 from collections.abc import Iterator
@@ -100,7 +101,8 @@ class WebServer:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._socket = socket.create_server((host, port), family=family, backlog=2048)
         except (OSError, UnicodeError) as error:  # UnicodeError: not a host name
-            reason = getattr(error, "strerror", None) or "not a host name"
+            code = getattr(error, "errno", None) or 0
+            reason = os.strerror(code) if code > 0 else "not a host name"
             raise ConfigError(f"{section}.host/{section}.port: cannot listen on {host}:{port} ({reason}); choose another port, or 0 for a free one") from None
         self._socket.setblocking(False)
         return f"http://{f'[{host}]' if ':' in host else host}:{self._socket.getsockname()[1]}"

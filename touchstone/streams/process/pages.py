@@ -6,6 +6,7 @@ uvicorn) would add 150 ms of processor time and 5 MiB to the start of every work
 
 import asyncio
 import hmac
+import os
 import socket
 import threading
 import time
@@ -97,7 +98,8 @@ class Pages:
         try:
             self._server = make_server(host, port, self._app, server_class=_Server6 if ":" in host else _Server, handler_class=_Quiet)
         except (OSError, UnicodeError) as error:  # UnicodeError: no host name can be made of it
-            reason = getattr(error, "strerror", None) or "not a host name"
+            code = getattr(error, "errno", None) or 0
+            reason = os.strerror(code) if code > 0 else "not a host name"
             raise ConfigError(f"http.host/http.port: cannot listen on {host}:{port} ({reason}); choose another port, or 0 for a free one") from None
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.2}, name="pages", daemon=True).start()
         return f"http://{f'[{host}]' if ':' in host else host}:{self._server.server_port}"
