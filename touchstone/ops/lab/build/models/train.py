@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, get_args
 
-from touchstone.ops.lab.build.models.mixture import Terms, phases
+from touchstone.ops.lab.build.models.mixture import Terms, added, phases
 from touchstone.ops.lab.build.models.pairs import Pair
 from touchstone.ops.lab.command import Arguments
 from touchstone.scorers.base import ConfigError
@@ -76,6 +76,10 @@ def drawn(asked: argparse.Namespace, recipe: Recipe, terms: list[Terms]) -> tupl
         chance = random.Random(recipe.seed)  # a draw, not a secret
         share = asked.pairs_max / (len(early) + len(late))
         early, late = chance.sample(early, int(len(early) * share)), chance.sample(late, int(len(late) * share))
+    for name, made in added(asked.data, seed=recipe.seed, terms=terms, long=recipe.long, rewordings=recipe.rewordings).items():
+        late += made
+        used[name] = (0, len(made))
+    random.Random(recipe.seed).shuffle(late)  # an order, not a secret
     if asked.taught is not None:
         from touchstone.ops.lab.build.models.teach import taught
 

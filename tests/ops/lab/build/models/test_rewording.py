@@ -1,0 +1,103 @@
+"""Pairs about negation in other words, and pairs with long premises."""
+
+import random
+
+import pytest
+
+from touchstone.ops.lab.build.models.pairs import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT, Pair
+from touchstone.ops.lab.build.models.rewording import OVERLAP_MAX, STATES, chosen_pairs, complement_pairs, negations, overlap, state_pairs, states
+from touchstone.ops.lab.build.models.unrelated import NEAR_MAX, WORDS, Material, long_pairs, repeated
+
+TOPICS = (
+    "harbour ferry battery",
+    "orchard apple blossom",
+    "glacier meltwater survey",
+    "violin workshop varnish",
+    "tram depot timetable",
+    "cheese cellar mould",
+)
+
+
+def sentence(topic: int, number: int) -> str:
+    return f"The {TOPICS[topic]} of town{topic} was described in report{number} by inspector{number}."
+
+
+def items() -> list[Pair]:
+    labels = (0, NEUTRAL, CONTRADICTION)
+    return [
+        Pair(sentence(topic, number), f"Inspector{number} wrote something about {TOPICS[topic]}.", labels[number % 3])
+        for topic in range(6)
+        for number in range(9)
+    ]
+
+
+def material(seed: int = 1) -> Material:
+    return Material(items(), [" ".join(sentence(topic, number) for number in range(9)) for topic in range(6)], random.Random(seed))
+
+
+def test_a_repeated_sentence_fills_the_words() -> None:
+    text = repeated("It rained in the hills.", 40, "; ")
+    assert text.startswith("It rained in the hills; It rained")
+    assert len(text.split()) == 40
+
+
+def test_long_pairs_are_neutral_only_where_no_part_says_the_claim() -> None:
+    made = long_pairs(material(), count=400)
+    truth = {(pair.premise, pair.hypothesis): pair.target for pair in items()}
+    assert {pair.target for pair in made} == {0, NEUTRAL, CONTRADICTION, NOT_ENTAILMENT}
+    for pair in made:
+        bearing = [there for (there, claim), target in truth.items() if claim == pair.hypothesis and target == 0 and there.rstrip(".") in pair.premise]
+        assert pair.target == 0 or not bearing, pair
+
+
+def test_long_pairs_have_the_lengths_and_are_the_same_every_time() -> None:
+    made = long_pairs(material(), count=300)
+    words = sorted(len(pair.premise.split()) for pair in made)
+    assert words[150] > 60
+    assert words[-1] <= WORDS[1] + 20
+    assert made == long_pairs(material(), count=300)
+
+
+def test_a_filler_says_little_of_the_claim() -> None:
+    claim = "Inspector3 wrote something about harbour ferry battery."
+    assert all(overlap(part, claim) <= NEAR_MAX for part in material().filler(300, apart=claim))
+
+
+def test_chosen_pairs_have_few_shared_words_and_both_answers_alike() -> None:
+    pairs = [
+        Pair("No damage was done.", "The roof collapsed.", CONTRADICTION),
+        Pair("No damage was done.", "The house came to no harm.", 0),
+        Pair("No damage was done.", "Damage was done.", CONTRADICTION),  # the same words
+        Pair("The roof is red.", "It has not been painted blue.", CONTRADICTION),  # tells by its word
+        Pair("The roof is red.", "Its colour is warm.", 0),  # without any negation
+        Pair("No damage was done.", "The roof may be red.", NEUTRAL),
+    ]
+    made = chosen_pairs(pairs, count=10, chance=random.Random(1))
+    assert made == [pairs[1], pairs[0]]
+    assert all(overlap(pair.premise, pair.hypothesis) <= OVERLAP_MAX for pair in made)
+
+
+def test_a_verb_and_its_complement_change_places() -> None:
+    made = complement_pairs(["The board rejected the second plan on Friday."], count=10, chance=random.Random(1))
+    entailed = {(pair.premise, pair.hypothesis) for pair in made if pair.target == 0}
+    against = {(pair.premise, pair.hypothesis) for pair in made if pair.target == CONTRADICTION}
+    said, same = "The board rejected the second plan on Friday.", "The board did not accept the second plan on Friday."
+    other, undone = "The board accepted the second plan on Friday.", "The board did not reject the second plan on Friday."
+    assert entailed <= {(said, same), (same, said), (undone, other)}
+    assert against <= {(said, other), (other, same), (same, undone)}
+    assert len(entailed) == len(against) == 2
+
+
+def test_written_states_deny_without_a_negation_and_have_twins() -> None:
+    known = list(states(STATES.read_text(encoding="utf-8")))
+    assert all(len(same) >= 2 and len(denied) >= 2 for same, denied in known)
+    assert sum(negations(" ".join(denied)) > 0 for _, denied in known) <= 3
+    made = state_pairs(count=600, chance=random.Random(1))
+    assert not any("{" in pair.premise + pair.hypothesis for pair in made)
+    for target in (0, CONTRADICTION):
+        assert 0.25 < sum(pair.target == target for pair in made) / len(made) < 0.7
+
+
+def test_a_state_without_an_opposite_is_named_by_its_line() -> None:
+    with pytest.raises(ValueError, match="line 2"):
+        list(states("# a comment\nNobody came."))
