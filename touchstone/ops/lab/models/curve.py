@@ -28,7 +28,7 @@ def premise(kind: str, own: Sequence[str], at: int, other: Sequence[str], words:
         sentence = other[at % len(other)].rstrip(".")
         return "; ".join([sentence] * max(1, round(words / len(sentence.split()))))
     if kind == "other":
-        return " ".join(_until(other[at % len(other) :] + other[: at % len(other)], words))
+        return " ".join(_until([*other[at % len(other) :], *other[: at % len(other)]], words))
     if kind == "rest":
         return " ".join(_until([*own[at + 1 :], *own[:at]], words))
     low, high = at, at + 1

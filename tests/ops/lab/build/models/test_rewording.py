@@ -1,11 +1,12 @@
 """Pairs about negation in other words, and pairs with long premises."""
 
 import random
+from collections import Counter
 
 import pytest
 
 from touchstone.ops.lab.build.models.pairs import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT, Pair
-from touchstone.ops.lab.build.models.rewording import OVERLAP_MAX, STATES, chosen_pairs, complement_pairs, negations, overlap, state_pairs, states
+from touchstone.ops.lab.build.models.rewording import CASES, OVERLAP_MAX, STATES, chosen_pairs, complement_pairs, negations, overlap, state_pairs, states
 from touchstone.ops.lab.build.models.unrelated import NEAR_MAX, WORDS, Material, long_pairs, repeated
 
 TOPICS = (
@@ -63,17 +64,24 @@ def test_a_filler_says_little_of_the_claim() -> None:
     assert all(overlap(part, claim) <= NEAR_MAX for part in material().filler(300, apart=claim))
 
 
-def test_chosen_pairs_have_few_shared_words_and_both_answers_alike() -> None:
+def test_neither_a_negation_nor_its_side_tells_the_answer_of_chosen_pairs() -> None:
+    written = {
+        (True, False): (("No damage was done to house{}.", "The walls of shed{} stayed whole."), ("No damage was done to house{}.", "Flames ate shed{}.")),
+        (False, True): (("Flames ate house{}.", "The walls of shed{} did not hold."), ("Flames ate house{}.", "No shed{} was ever in danger.")),
+    }
     pairs = [
-        Pair("No damage was done.", "The roof collapsed.", CONTRADICTION),
-        Pair("No damage was done.", "The house came to no harm.", 0),
-        Pair("No damage was done.", "Damage was done.", CONTRADICTION),  # the same words
-        Pair("The roof is red.", "It has not been painted blue.", CONTRADICTION),  # tells by its word
-        Pair("The roof is red.", "Its colour is warm.", 0),  # without any negation
-        Pair("No damage was done.", "The roof may be red.", NEUTRAL),
+        Pair(premise.format(number), hypothesis.format(number), target)
+        for ways in written.values()
+        for (premise, hypothesis), target in zip(ways, (0, CONTRADICTION), strict=True)
+        for number in range(20 if target else 9)
     ]
-    made = chosen_pairs(pairs, count=10, chance=random.Random(1))
-    assert made == [pairs[1], pairs[0]]
+    shared = Pair("No damage was done.", "Damage was done.", CONTRADICTION)
+    neutral = Pair("No damage was done.", "The roof may be red.", NEUTRAL)
+    made = chosen_pairs([*pairs, shared, neutral], count=40, chance=random.Random(1))
+    counts = Counter((negations(pair.premise) > 0, negations(pair.hypothesis) > 0, pair.target) for pair in made)
+    for case in CASES:
+        assert counts[*case, 0] == counts[*case, CONTRADICTION]
+    assert len(made) >= 20
     assert all(overlap(pair.premise, pair.hypothesis) <= OVERLAP_MAX for pair in made)
 
 

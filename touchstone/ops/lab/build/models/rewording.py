@@ -18,8 +18,8 @@ from touchstone.ops.lab.build.models.pairs import CONTRADICTION, NEUTRAL, Pair
 STATES = Path(__file__).with_name("states.txt")
 #: Of a hypothesis's content words, at most this share may be in the premise.
 OVERLAP_MAX = 0.5
-#: Of contradicted pairs without any word of negation, this share is looked at.
-PLAIN_SHARE = 0.3
+#: How much of the pairs have a negation in the premise, in the hypothesis.
+CASES = {(False, False): 0.2, (False, True): 0.35, (True, False): 0.35, (True, True): 0.1}
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|hardly|no one|\w+n't)\b", re.IGNORECASE)
 _WORD = re.compile(r"[a-z0-9]+")
 _STOP_WRITTEN = """a an the of to in on at by for with from and or as is are was were be been has have had do does did it its this that he she they
@@ -64,17 +64,19 @@ def negations(text: str) -> int:
 
 
 def chosen_pairs(pairs: Sequence[Pair], *, count: int, chance: random.Random) -> list[Pair]:
-    """Up to `count` of people's pairs with few shared words: contradicted without a negation, or one side negated and either answer; both answers alike."""
-    fitting: dict[int, list[Pair]] = {0: [], CONTRADICTION: []}
+    """Up to `count` of people's pairs with few shared words, most with a negation on one side; in each case entailed and contradicted ones alike.
+
+    Neither a negation, nor the side that it is on, tells the answer then.
+    """
+    fitting: dict[tuple[bool, bool], dict[int, list[Pair]]] = {case: {0: [], CONTRADICTION: []} for case in CASES}
     for pair in pairs:
-        if pair.target not in fitting or len(pair.premise.split()) > 60 or overlap(pair.premise, pair.hypothesis) > OVERLAP_MAX:
-            continue
-        there, here = negations(pair.premise), negations(pair.hypothesis)
-        if (pair.target == CONTRADICTION and here) or (not there and not here and (pair.target == 0 or chance.random() > PLAIN_SHARE)):
-            continue  # a negated hypothesis tells by its word; without any the pair is seldom about negation
-        fitting[pair.target].append(pair)
-    size = min(count // 2, *map(len, fitting.values()))
-    return [pair for found in fitting.values() for pair in chance.sample(found, size)]
+        if pair.target in {0, CONTRADICTION} and len(pair.premise.split()) <= 60 and overlap(pair.premise, pair.hypothesis) <= OVERLAP_MAX:
+            fitting[negations(pair.premise) > 0, negations(pair.hypothesis) > 0][pair.target].append(pair)
+    made: list[Pair] = []
+    for case, share in CASES.items():
+        size = min(int(count * share / 2), *map(len, fitting[case].values()))
+        made += [pair for found in fitting[case].values() for pair in chance.sample(found, size)]
+    return made
 
 
 def complement_pairs(premises: Sequence[str], *, count: int, chance: random.Random) -> list[Pair]:
