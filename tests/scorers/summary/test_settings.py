@@ -19,7 +19,7 @@ def test_defaults_are_the_specifications() -> None:
     weights = settings.weights
     assert (weights.facts, weights.entities, weights.flow, weights.semantic, weights.length) == (0.40, 0.20, 0.20, 0.15, 0.05)
     assert (settings.thresholds.fuzzy, settings.thresholds.context, settings.thresholds.coverage) == (0.9, 0.35, 0.5)
-    assert (settings.windows, settings.beta, settings.context_words, settings.precision) == ((1, 2, 5), 1.0, 12, "nearest")
+    assert (settings.windows, settings.beta, settings.context_words, settings.precision) == ((1, 2), 1.0, 12, "nearest")
 
 
 def test_the_command_line_wins_over_the_environment_and_that_over_the_document() -> None:

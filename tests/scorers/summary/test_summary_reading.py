@@ -25,7 +25,7 @@ NARRATIVE = f"{' '.join(FACTS)} {DOSE}"
 
 async def result_of(one: SummaryCase, **settings: object) -> ScoreResult:
     card = await scorer(**settings).score(one)
-    return ResultMaker(NAME, "3.1", "digest").result(one, "e-1", FileRef(file="a.json"), card, 0.0)
+    return ResultMaker(NAME, "3.2", "digest").result(one, "e-1", FileRef(file="a.json"), card, 0.0)
 
 
 def section(reading: CaseReading, section_id: str) -> Any:
@@ -161,7 +161,7 @@ def test_a_reading_loads_no_model_library() -> None:
         "import json,sys; from touchstone.scorers.summary import SUITE; from touchstone.schemas.result import FileRef\n"
         "from touchstone.schemas.summary import SummaryCase; from touchstone.scorers.scoring import ResultMaker, failed_card\n"
         "case = SummaryCase.model_validate(json.load(sys.stdin))\n"
-        "result = ResultMaker('summary_loss', '3.1', 'd').result(case, 'e', FileRef(file='a'), failed_card('summary_loss', 'input', 'x'), 0.0)\n"
+        "result = ResultMaker('summary_loss', '3.2', 'd').result(case, 'e', FileRef(file='a'), failed_card('summary_loss', 'input', 'x'), 0.0)\n"
         "SUITE.reading_of(case, result)\n"
         "print([name for name in ('torch', 'onnxruntime', 'numpy', 'tokenizers') if name in sys.modules])"
     )

@@ -1,4 +1,4 @@
-"""Scores one case by Loss V3: guardrails first and alone, then vectors, then one NLI round, then the weighted sum (§5); with a judge, once more after it."""
+"""Scores one case by Loss V3: guardrails first and alone, then vectors, at most two NLI rounds, the weighted sum (§5); with a judge, that once more."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from touchstone.schemas.result import Failure, NotChecked, Scorecard
 from touchstone.scorers.base import Reading
@@ -15,6 +17,7 @@ from touchstone.scorers.judges.ask.judge import Answer
 from touchstone.scorers.summary.components.length import same_tokenizer
 from touchstone.scorers.summary.components.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
 from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
+from touchstone.scorers.summary.components.second_round import ask_again
 from touchstone.scorers.summary.components.weighing import Components, weigh
 from touchstone.scorers.summary.details import bound_finding, conflict_findings, details_of, findings_of, hard_fail_details
 from touchstone.scorers.summary.judge_prompt import prompt
@@ -116,7 +119,10 @@ class SummaryLossScorer:
         values, tokens = await asyncio.gather(embedder.embed(texts), embedder.count_tokens([prepared.generated.text, *questions.sentences]))
         vectors = Vectors({text: row for row, text in enumerate(texts)}, values)
         asked = await asyncio.to_thread(ask, questions, vectors, settings)
-        probabilities = await self._engines.nli.entail(asked.pairs)
+        probabilities = await self._engines.nli.entail(first := asked.pairs)
+        asked = await asyncio.to_thread(ask_again, asked, questions, probabilities, vectors, settings, self._calibration)
+        if more := asked.pairs[len(first) :]:
+            probabilities = np.concatenate([probabilities, await self._engines.nli.entail(more)])
         weighed = partial(weigh, prepared, asked, probabilities, vectors, tokens, settings, self._calibration)
         components = await asyncio.to_thread(weighed)
         if not settings.asks_judge:

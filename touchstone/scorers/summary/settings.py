@@ -15,7 +15,7 @@ from touchstone.scorers.judges.settings import JudgeSettings, resolver
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 
 NAME = "summary_loss"
-VERSION = "3.1"
+VERSION = "3.2"
 DOCUMENT_NAME = "summary.config.json"
 ENV_PREFIX = "SUMMARY_LOSS_"
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -132,13 +132,18 @@ class SummarySettings(Section):
     beta: Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)] = 1.0
     order_weight: Share = Field(0.3, description="share of order in flow; the rest is coverage")
     context_words: Annotated[int, Field(ge=1, le=200)] = Field(12, description="words on each side of a mention")
-    windows: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field((1, 2, 5), min_length=1, max_length=8)
+    windows: tuple[Annotated[int, Field(ge=1, le=50)], ...] = Field((1, 2), min_length=1, max_length=8)
+    premise_words_max: Annotated[int, Field(ge=0, le=10_000)] = Field(
+        60, description="words of the longest premise; longer sentences are cut into clauses; 0: no bound. The models were shown to answer for so many"
+    )
     precision: Literal["nearest", "ratio", "e", "summac"] = Field(
         "nearest",
         description="nearest: support by the units nearest to a sentence, and conflicts count; ratio: e/(e + c + 0.1) over them, and conflicts count; "
         "e: entailment by any unit of the gold; summac: the greatest entailment less the greatest contradiction over all units",
     )
-    nearest_units: Annotated[int, Field(ge=1, le=100)] = Field(6, description="units that a sentence is asked of, nearest by cosine first; nearest and ratio")
+    nearest_units: Annotated[int, Field(ge=1, le=100)] = Field(
+        6, description="units that a sentence is asked of where the nearest two leave doubt, nearest by cosine first; nearest and ratio"
+    )
     source: bool = Field(True, description="sentences of the gold's source text are units too; nearest, ratio and conflicts")
     support: Literal["auto", "nli", "nli+lexical", "calibrated", "judge"] = Field(
         "auto",
@@ -154,7 +159,11 @@ class SummarySettings(Section):
         12_000, description="of the source text that a judge is shown; of a longer one, the sentences nearest to those it is asked of"
     )
     on_budget: OnBudget = Field("wait", description="live, with the judge's budget spent: wait for its next period, or give the event the outcome shed(budget)")
-    prefilter_top_k: Annotated[int, Field(ge=0, le=1_000)] = Field(0, description="windows asked per statement, nearest by cosine first; 0: all")
+    prefilter_top_k: Annotated[int, Field(ge=0, le=1_000)] = Field(
+        2,
+        description="sentences that a statement is asked of first, nearest by cosine; where these leave doubt, as many more and twice as many runs; 0: all",
+    )
+    doubt_max: Share = Field(0.95, description="a support below this is in doubt after the first round, and a second one asks more; 0: one round only")
     compression: Compression = Compression()
     limits: Limits = Limits()
     labels: Labels = Labels()

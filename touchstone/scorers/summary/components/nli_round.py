@@ -1,4 +1,4 @@
-"""One batched NLI round: every question of a case in one list, each distinct pair once, the answers back as matrices."""
+"""Batched NLI rounds: the questions of a case in one list, each distinct pair once, the answers back as matrices."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Block:
 
 
 class Round:
-    """Collects the pairs of a case."""
+    """Collects the pairs of a case; a second round goes on with the numbers of the first."""
 
     def __init__(self) -> None:
         self._pairs: dict[tuple[str, str], int] = {}
@@ -62,12 +62,13 @@ class Round:
         return list(self._pairs)
 
 
-def nearest_k(cosines: Matrix, k: int) -> NDArray[np.bool_] | None:
-    """Which premises each hypothesis is asked of: the `k` with the greatest cosine; None (all of them) where k is 0 or as many."""
-    if not 0 < k < cosines.shape[1]:
-        return None
+def nearest_k(cosines: Matrix, k: int, among: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+    """Which premises each hypothesis is asked of: the `k` with the greatest cosine; 0: all. `among`: only these premises."""
+    allowed = np.ones(cosines.shape[1], dtype=np.bool_) if among is None else among
+    if not 0 < k < int(allowed.sum()):
+        return np.broadcast_to(allowed, cosines.shape).copy()
     kept = np.zeros(cosines.shape, dtype=np.bool_)
     # Stable, so that equal cosines keep the same windows everywhere.
-    places = np.argsort(-cosines, axis=1, kind="stable")[:, :k]
+    places = np.argsort(np.where(allowed, -cosines, np.inf), axis=1, kind="stable")[:, :k]
     np.put_along_axis(kept, places, values=True, axis=1)
     return kept

@@ -8,13 +8,16 @@ from touchstone.schemas.summary import SummaryCase
 from touchstone.scorers.summary.components.entities import Mention, Sought, Words, seek
 from touchstone.scorers.summary.hard_fails.breaches import JSON, Breach, Told, breaches
 from touchstone.scorers.summary.hard_fails.generation import Generation, Unreadable, read_generation
-from touchstone.scorers.summary.sentences import Span, Window, split, windows
+from touchstone.scorers.summary.premises import premises
+from touchstone.scorers.summary.sentences import Span, Window, split
 from touchstone.scorers.summary.settings import SummarySettings
 
 NO_GOLD, GOLD_NOT_FOUND = "no_gold", "gold_not_found"
 GOLD_EMPTY, GOLD_TOO_LONG = "gold_empty", "gold_too_long"
 EMPTY_GENERATION, GENERATION_TOO_LONG, TOO_MANY_PAIRS = "empty_generation", "generation_too_long", "too_many_pairs"
 STATEMENT_TOO_LONG = "statement_too_long"
+#: The most windows that a statement is asked of in both rounds, times `prefilter_top_k`: twice as many single sentences, and twice as many pairs.
+FIRST_AND_SECOND = 4
 #: Sentences per unit of the source text; a longer run says too much to be compared with one sentence.
 SOURCE_WINDOWS = (1, 2)
 
@@ -29,17 +32,17 @@ class Unscored(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A text in sentences and windows."""
+    """A text in sentences, and in windows that are premises."""
 
     text: str
     spans: tuple[Span, ...]
     windows: tuple[Window, ...]
 
     @classmethod
-    def of(cls, text: str, sizes: Sequence[int]) -> "Split":
-        """Split a text."""
+    def of(cls, text: str, sizes: Sequence[int], words_max: int = 0) -> "Split":
+        """Split a text. `words_max`: the longest premise, in words; 0: of any length."""
         spans = split(text)
-        return cls(text, tuple(spans), tuple(windows(spans, sizes)))
+        return cls(text, tuple(spans), tuple(premises(text, spans, sizes, words_max)))
 
     @property
     def sentences(self) -> list[str]:
@@ -86,7 +89,7 @@ def prepare(case: SummaryCase, datum: GoldStandardDatum, settings: SummarySettin
         return Prepared(datum, nothing, (Breach(JSON),), nothing)
     if not any(map(str.isalnum, generation.text)):
         raise Unscored(EMPTY_GENERATION)
-    generated = Split.of(generation.text, settings.windows)
+    generated = Split.of(generation.text, settings.windows, settings.premise_words_max)
     if len(generated.spans) > limits.sentences_max:
         raise Unscored(GENERATION_TOO_LONG)
     if found := breaches(generation, generated.spans, _told(datum, settings)):
@@ -107,7 +110,7 @@ def _with_gold(datum: GoldStandardDatum, generation: Generation, generated: Spli
         raise Unscored(GOLD_EMPTY)
     if len(narrative) > limits.gold_chars_max:
         raise Unscored(GOLD_TOO_LONG)
-    gold = Split.of(narrative, settings.windows)
+    gold = Split.of(narrative, settings.windows, settings.premise_words_max)
     if len(gold.spans) > limits.sentences_max:
         raise Unscored(GOLD_TOO_LONG)
     source, is_cut = _source(datum, settings)
@@ -126,17 +129,16 @@ def _source(datum: GoldStandardDatum, settings: SummarySettings) -> tuple[Split,
     if not settings.source or not settings.looks_near:
         return Split("", (), ()), False
     text = datum.entry.text[: settings.limits.source_chars_max]
-    return Split.of(text, SOURCE_WINDOWS), len(text) < len(datum.entry.text)
+    return Split.of(text, SOURCE_WINDOWS, settings.premise_words_max), len(text) < len(datum.entry.text)
 
 
 def pair_count(datum: GoldStandardDatum, generated: Split, gold: Split, source: Split, settings: SummarySettings) -> int:
     """Upper bound of the pairs to ask: facts and outline of the generated windows, sentences of facts and windows of gold and source."""
     of_generated, of_gold = len(generated.windows), len(gold.windows) + len(datum.summary.key_facts)
-    if settings.looks_near:
-        of_gold = min(of_gold + len(source.windows), settings.nearest_units)
     if top_k := settings.prefilter_top_k:
-        of_generated, of_gold = min(of_generated, top_k), min(of_gold, top_k)
-    of_gold += settings.looks_near  # the nearest single statement, where longer units crowded it out
+        of_generated = min(of_generated, FIRST_AND_SECOND * top_k)
+    if settings.looks_near:
+        of_gold = min(of_gold + len(source.windows), settings.nearest_units) + 1  # the nearest single statement, where others crowded it out
     return (len(datum.summary.key_facts) + len(datum.summary.logical_outline)) * of_generated + len(generated.spans) * of_gold
 
 

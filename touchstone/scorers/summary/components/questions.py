@@ -1,4 +1,4 @@
-"""Phases 2 and 3 of Loss V3 (§5): the texts that need vectors, and the pairs of the one NLI round of a case. Pure."""
+"""Phases 2 and 3 of Loss V3 (§5): the texts that need vectors, and the pairs of a case's first NLI round. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit, units_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.support import Calibration
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.vectors import Matrix, Vectors
 
-#: The place of the sentences among the blocks of questions.
-SENTENCES = 2
+    Flags = NDArray[np.bool_]
+
+#: Units that a sentence is asked of first: most sentences need no more.
+FIRST_UNITS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class Questions:
 
     `units`: texts that may support a sentence: the gold's facts, windows of its narrative and, with `looks_near`, of its source.
     `statements`: the single ones among them, which a sentence can be in conflict with.
+    `single_windows`, `single_units`: which windows and units are no run of sentences; `short_units`: which are short enough to be asked.
     """
 
     windows: list[str]
@@ -36,20 +41,29 @@ class Questions:
     sentences: list[str]
     units: list[str]
     statements: list[Unit]
+    single_windows: Flags
+    single_units: Flags
+    short_units: Flags
 
     @classmethod
     def of(cls, prepared: Prepared, settings: SummarySettings) -> Questions:
         """The questions of a case."""
-        summary = prepared.datum.summary
+        summary, generated = prepared.datum.summary, prepared.generated
         key_facts = list(summary.key_facts)
-        units = list(named_units(prepared, single=settings.looks_near))
-        statements = units_of(key_facts, prepared.gold.sentences, prepared.source.sentences)
-        return cls(prepared.generated.premises, key_facts, list(summary.logical_outline), prepared.generated.sentences, units, statements)
-
-    @property
-    def blocks(self) -> tuple[tuple[list[str], list[str]], ...]:
-        """(premises, hypotheses) of facts, outline, sentences."""
-        return ((self.windows, self.facts), (self.windows, self.outline), (self.units, self.sentences))
+        named = named_units(prepared, single=settings.looks_near)
+        words_max = settings.premise_words_max
+        smallest = min((window.size for window in generated.windows), default=1)
+        return cls(
+            windows=generated.premises,
+            facts=key_facts,
+            outline=list(summary.logical_outline),
+            sentences=generated.sentences,
+            units=list(named),
+            statements=units_of(key_facts, prepared.gold.sentences, prepared.source.sentences),
+            single_windows=np.array([window.size == smallest for window in generated.windows], dtype=np.bool_),
+            single_units=np.array(["fact" in name or next(iter(name.values()))[1] == 1 for name in named.values()], dtype=np.bool_),
+            short_units=np.array([not words_max or len(unit.split()) <= words_max for unit in named], dtype=np.bool_),
+        )
 
     @property
     def texts(self) -> list[str]:
@@ -60,17 +74,18 @@ class Questions:
 def named_units(prepared: Prepared, *, single: bool) -> dict[str, dict[str, Any]]:
     """Texts that may support a sentence, each once, with their names in details: facts, then windows of the narrative, then of the source.
 
-    `single`: the narrative's single sentences are included even if no window has that size.
+    `single`: single sentences are included even if no window is that long or that short.
     """
     named: dict[str, dict[str, Any]] = {}
     for index, fact in enumerate(prepared.datum.summary.key_facts):
         named.setdefault(fact, {"fact": index})
-    for place, text in (("gold", prepared.gold), ("source", prepared.source)):
+    texts = (("gold", prepared.gold), ("source", prepared.source))
+    for place, text in texts:
         for window, premise in zip(text.windows, text.premises, strict=True):
             named.setdefault(premise, {place: [window.first, window.size]})
-    if single:
-        for index, sentence in enumerate(prepared.gold.sentences):
-            named.setdefault(sentence, {"gold": [index, 1]})
+    for place, text in texts if single else ():
+        for index, sentence in enumerate(text.sentences):
+            named.setdefault(sentence, {place: [index, 1]})
     return named
 
 
@@ -88,9 +103,9 @@ def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """The NLI round of a case, and the conflicts that rules found without it. `about`: cosines of sentences with statements."""
+    """The NLI rounds of a case so far, and the conflicts that rules found without them. `about`: cosines of sentences with statements."""
 
-    pairs: list[tuple[str, str]]
+    round: Round
     facts: Block
     outline: Block
     sentences: Block
@@ -99,32 +114,48 @@ class Asked:
     conflicts: list[Conflict]
     wrong_facts: Mapping[int, set[int]]
 
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Every pair so far, in the order of the answers."""
+        return self.round.pairs
+
 
 def ask(questions: Questions, vectors: Vectors, settings: SummarySettings) -> Asked:
-    """Collate every pair of the case into one list (§5, phase 3), and compare each sentence with the statements near it."""
-    round_ = Round()
-    top_k = settings.prefilter_top_k
-    blocks = []
-    for place, (premises, hypotheses) in enumerate(questions.blocks):
-        count = min(filter(None, (top_k, settings.nearest_units)), default=0) if place == SENTENCES and settings.looks_near else top_k
-        blocks.append(round_.ask(premises, hypotheses, nearest_k(vectors.cosines(premises, hypotheses), count) if count else None))
-    of_facts, of_outline, of_sentences = blocks
+    """Collate the pairs of the first round into one list (§5, phase 3), and compare each sentence with the statements near it.
+
+    With `prefilter_top_k` a statement is asked of its nearest sentences alone; `second_round` asks more where they leave doubt.
+    """
+    round_, top_k = Round(), settings.prefilter_top_k
+    of_facts, of_outline = (
+        round_.ask(questions.windows, statements, _nearest_windows(questions, statements, vectors, top_k))
+        for statements in (questions.facts, questions.outline)
+    )
     if not settings.looks_near:
-        return Asked(round_.pairs, of_facts, of_outline, of_sentences, np.zeros((len(questions.sentences), 0)), [], [], {})
+        of_sentences = round_.ask(questions.units, questions.sentences, np.tile(questions.short_units, (len(questions.sentences), 1)))
+        return Asked(round_, of_facts, of_outline, of_sentences, np.zeros((len(questions.sentences), 0)), [], [], {})
     about = vectors.cosines([unit.text for unit in questions.statements], questions.sentences)
-    of_sentences = _with_nearest_statement(round_, of_sentences, questions, about)
+    of_sentences = round_.ask(questions.units, questions.sentences, _nearest_units(questions, vectors, about, settings))
     found = conflicts.by_rule(questions.sentences, questions.statements, about, settings.conflicts)
     to_facts = vectors.cosines(questions.facts, questions.sentences)
     wrong = conflicts.facts_in_conflict(found, questions.sentences, questions.facts, to_facts, settings.conflicts)
-    return Asked(round_.pairs, of_facts, of_outline, of_sentences, about, questions.statements, found, wrong)
+    return Asked(round_, of_facts, of_outline, of_sentences, about, questions.statements, found, wrong)
 
 
-def _with_nearest_statement(round_: Round, block: Block, questions: Questions, about: Matrix) -> Block:
-    """The same questions, and each sentence's of the statement nearest to it, which longer units around it may have crowded out."""
-    if not questions.statements:
-        return block
-    columns = {text: column for column, text in enumerate(questions.units)}
-    kept = block.numbers >= 0
-    for row, place in enumerate(about.argmax(axis=1)):
-        kept[row, columns[questions.statements[place].text]] = True
-    return round_.ask(block.premises, block.hypotheses, kept)
+def _nearest_windows(questions: Questions, statements: list[str], vectors: Vectors, top_k: int) -> Flags | None:
+    """The windows that statements are asked of first; None: all."""
+    return nearest_k(vectors.cosines(questions.windows, statements), top_k, questions.single_windows) if top_k else None
+
+
+def _nearest_units(questions: Questions, vectors: Vectors, about: Matrix, settings: SummarySettings) -> Flags:
+    """The units that sentences are asked of first, the statement nearest to each among them, which others may have crowded out."""
+    cosines = vectors.cosines(questions.units, questions.sentences)
+    if settings.prefilter_top_k:
+        kept = nearest_k(cosines, min(FIRST_UNITS, settings.nearest_units), questions.single_units & questions.short_units)
+    else:
+        kept = nearest_k(cosines, settings.nearest_units, questions.short_units)
+    if questions.statements:
+        columns = {text: column for column, text in enumerate(questions.units)}
+        for row, place in enumerate(about.argmax(axis=1)):
+            column = columns[questions.statements[place].text]
+            kept[row, column] = questions.short_units[column]
+    return kept

@@ -64,6 +64,11 @@ class Calibration:
 MEAN_WITH_WORDS = Calibration(("entailment", "containment"), (0.5, 0.5), 0.0, "identity", "nothing: a plain mean")
 
 
+def for_sentences(calibration: Calibration | None) -> Calibration | None:
+    """The calibration for precision and coverage. A mean with words is for recall alone: half of it is words, which hide what is said wrongly."""
+    return calibration if calibration is not MEAN_WITH_WORDS else None
+
+
 def calibration_for(settings: SummarySettings) -> Calibration | None:
     """How support is made of a pair's features; None: it is the entailment. Raises `ConfigError`."""
     from touchstone.scorers.engines.catalogue import answering

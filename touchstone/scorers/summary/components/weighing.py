@@ -11,10 +11,11 @@ import numpy as np
 from touchstone.scorers.summary.components import entities, facts, flow, length, semantic
 from touchstone.scorers.summary.components.nli_round import Block
 from touchstone.scorers.summary.components.rulings import NO_RULINGS, Rulings
-from touchstone.scorers.summary.components.support import MEAN_WITH_WORDS
+from touchstone.scorers.summary.components.support import for_sentences
 from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict
 from touchstone.scorers.summary.lexical import shares, words
+from touchstone.scorers.summary.premises import NEIGHBOURS
 from touchstone.scorers.summary.total import total
 
 if TYPE_CHECKING:
@@ -36,6 +37,20 @@ def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibratio
     cosines = vectors.cosines(block.premises, block.hypotheses) if calibration.needs_vectors else 0.0
     combined = calibration.support(entailment, block.contradiction(probabilities), contained, cosines)
     return np.asarray(np.where(block.numbers >= 0, combined, 0.0), dtype=np.float64)
+
+
+def borne_by_parts(support: Matrix, windows: Sequence[Window]) -> Matrix:
+    """Support by windows (columns), in which a run of more than two sentences counts only as far as a sentence of it, or two neighbours, does.
+
+    A model calls long premises entailing whatever they say. A run whose parts are no windows keeps its own support.
+    """
+    bounded = support.copy()
+    for column, window in enumerate(windows):
+        end = window.first + window.size
+        parts = [place for place, part in enumerate(windows) if part.size <= NEIGHBOURS and window.first <= part.first and part.first + part.size <= end]
+        if window.size > NEIGHBOURS and parts:
+            bounded[:, column] = np.minimum(support[:, column], support[:, parts].max(axis=1, initial=0.0))
+    return bounded
 
 
 def without_wrong(support: Matrix, windows: Sequence[Window], wrong: Mapping[int, set[int]]) -> Matrix:
@@ -112,13 +127,13 @@ def weigh(
 
     Components without anything to compare (no entities, no outline) are left out of `losses`.
     """
-    # A mean with words is for recall alone: shared words hide what a sentence says wrongly, and half of the mean could be words alone.
-    calibrated = calibration if calibration is not MEAN_WITH_WORDS else None
+    calibrated = for_sentences(calibration)
     sentences = _sentences(prepared, asked, probabilities, vectors, settings, calibrated, rulings)
-    fact_support = support_of(asked.facts, probabilities, vectors, calibration)
+    windows = prepared.generated.windows
+    fact_support = borne_by_parts(support_of(asked.facts, probabilities, vectors, calibration), windows)
     wrong = rulings.still_wrong(asked.wrong_facts)
     if calibration is not None:
-        fact_support = without_wrong(fact_support, prepared.generated.windows, wrong)
+        fact_support = without_wrong(fact_support, windows, wrong)
     recalled = rulings.over_facts(facts.best(fact_support))
     recall, precision = facts.mean(recalled), facts.precision(sentences.faithful, sentences.in_conflict, settings.conflicts.weight)
     losses = {"facts": facts.facts_loss(precision, recall, settings.beta)}
@@ -128,9 +143,9 @@ def weigh(
     if found:
         losses["entities"] = entities.entities_loss(sum(entity.matched for entity in found), len(found))
 
-    outline_support = support_of(asked.outline, probabilities, vectors, calibrated)
+    outline_support = borne_by_parts(support_of(asked.outline, probabilities, vectors, calibrated), windows)
     covered = flow.covered(outline_support, settings.thresholds.coverage)
-    places = _places(outline_support, prepared.generated.windows, asked.outline, covered)
+    places = _places(outline_support, windows, asked.outline, covered)
     if asked.outline.hypotheses:
         coverage = len(covered) / len(asked.outline.hypotheses)
         in_order = flow.order(places, coverage)
