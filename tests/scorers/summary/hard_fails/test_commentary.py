@@ -22,7 +22,7 @@ CORPUS = rows("meta_commentary")
 #: Least shares of texts that are read right: those that the rules were written and the model was trained on, and those that neither has seen.
 SHARES_MIN = {
     "hard_fails_written": {"mention": 1.0, "commentary": 0.95, "whole": 1.0, "cut": 1.0},
-    "hard_fails_dev": {"mention": 1.0, "commentary": 0.99, "whole": 1.0, "cut": 1.0},
+    "hard_fails_dev": {"mention": 1.0, "commentary": 0.99, "whole": 1.0, "cut": 0.98},
     "hard_fails_unseen": {"mention": 0.93, "commentary": 0.79, "whole": 0.97, "cut": 1.0},
 }
 
@@ -131,6 +131,76 @@ def test_parts_media_and_what_was_given_are_commentary_as_speakers(sentence: str
 )
 def test_letters_and_what_people_say_of_themselves_are_content(sentence: str) -> None:
     assert not is_commentary(sentence)
+
+
+BREAD = "The bakery in Vik bakes with local oats. Its sales rose by a fifth."
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "source", "fires"),
+    [
+        # Without a gold, the article is the one given; a gold that tells of an article makes it part of the story, and so does a source.
+        ("The article describes the mayor as a thief.", "", "", True),
+        ("The article describes the mayor as a thief.", "The mayor sued a paper over an article.", "", False),
+        ("The article describes the mayor as a thief.", "The mayor sued.", "An article in the Courier led to the suit.", False),
+        ("The article describes the mayor as a thief.", "The mayor sued.", "This article tells why. The article is long.", True),
+        ("The article describes the mayor as a thief.", "The article discusses the mayor.", "", True),
+        ("This passage covers the north.", "Ships use the passage.", "", True),
+        ("The passage is free of ice. This passage covers eleven miles.", "Ships use the passage.", "", False),
+        ("The text does not say who got the sheep.", "A clay tablet lists 240 sheep.", "", False),
+        ("The provided text states the price.", "A text was found.", "", True),
+        # A gold without any text knows nothing of an advisory.
+        ("The advisory adds that sales rose.", "", "", False),
+        ("The advisory adds that sales rose.", BREAD, "", True),
+        ("Sales rose by a fifth, the blog entry reveals.", BREAD, "", True),
+        ("The reporter, visibly moved, depicts the oven.", BREAD, "", True),
+        ("The reporter, visibly moved, depicts the oven.", BREAD, "A reporter saw the oven.", False),
+        ("The report notes that sales rose.", BREAD, "", True),
+        ("The report notes that sales rose.", f"Inspectors saw it. {BREAD}", "", False),
+        ("A bulletin came in May. The advisory adds that sales rose.", f"{BREAD} A letter says so.", "", False),
+        ("The review praises the bread, and the owner hung it on the wall.", BREAD, "", False),
+        ("Later on we are told that sales rose.", BREAD, "", True),
+        ("Later on we are told that sales rose.", f"We were there. {BREAD}", "", False),
+        ("We are told to wait, a nurse said.", BREAD, "", False),
+    ],
+)
+def test_what_the_gold_tells_of_is_the_story(text: str, gold: str, source: str, fires: bool) -> None:
+    told = Told((gold,) if gold else (), source)
+    assert bool(breaches(Generation(text), split(text), told)) is fires
+
+
+@pytest.mark.parametrize(
+    ("text", "fires"),
+    [
+        ("The text states that the borders stay, and both delegations signed it.", False),
+        ("The text describes the treaty, and both delegations signed it.", True),
+        ("The text states that the borders stay. It was signed in Oslo.", False),
+        ("The delegates adopted the text. The text states that the borders stay.", False),
+        ("The passage describes a wide arc around the island.", False),
+        ("The passage describes a wide valley.", True),
+        ("The author argues with his neighbour.", False),
+        ("The author speaks to the reader.", True),
+        ("The author tells her sister that the house is sold.", False),
+        ("The authors conclude that salt is harmful.", False),
+        ("The author concludes that salt is harmful.", True),
+        ("The passage forbids interest, the rabbi argued.", False),
+        ("The passage forbids interest, the author argues.", True),
+        ("A plan was filed. The document describes three roads.", False),
+        ("A plan was filed. The document also mentions three roads.", True),
+        ("The article, published on Tuesday, discusses rents.", True),
+        ("The document, signed in 1920, describes the border.", False),
+        ("This report outlines the flood.", True),
+        ("This report covers fiscal year 2019.", False),
+        ("TL;DR: the post explains how roses are pruned.", True),
+        ("The post is held by nineteen men.", False),
+        ("No further details are given in the source.", True),
+        ("The police gave no further details.", False),
+        ("The second paragraph adds that fares fall.", True),
+        ("The article contrasts it (see the third paragraph).", True),
+    ],
+)
+def test_what_is_said_of_a_text_shows_whose_it_is(text: str, fires: bool) -> None:
+    assert (next(commentary_in([text[span.start : span.end] for span in split(text)]), None) is not None) is fires
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-from touchstone.scorers.summary.hard_fails.breaches import breaches
+from touchstone.scorers.summary.hard_fails.breaches import Told, breaches
 from touchstone.scorers.summary.hard_fails.endings.whole import ends_whole
 from touchstone.scorers.summary.hard_fails.generation import Generation, Unreadable, read_generation
 from touchstone.scorers.summary.sentences import split
@@ -87,6 +87,10 @@ WHOLE = [
     "See the tables in results.csv",
     "The ferry leaves at 17:40",
     'The last line reads: "If only I had known…"',
+    "Una Brekke won in 1:24:08; Sara Dahl came in at 1:25:40",
+    "Eleven turbines were approved, 14 to 3",
+    "310 houses were damaged. Killed: 0",
+    "The youngest is 3.",
     "They sold paint, rope, etc...",
     "The case was decided on 3 March.\n\nSmith v Jones [2019] EWCA Civ 114",
     "See you on Friday!\n\nxx Mum",
@@ -140,6 +144,8 @@ CUT = [
     "He is home.\n\nThe next visit",
     "AB – chase the surveyor\nCD – book the",
     "The cost rose to €400 and",
+    "1. Rest.\n2. Drink.\n3.",
+    "The kit holds (a) a whistle; (b) a mirror; (c)",
 ]
 
 
@@ -151,6 +157,27 @@ def test_a_whole_text_is_whole(text: str) -> None:
 @pytest.mark.parametrize("text", CUT)
 def test_a_text_that_ends_mid_sentence_does_not(text: str) -> None:
     assert not ends_whole(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "gold", "cut"),
+    [
+        ("The height is 3.", "It is 3.5 m high.", True),
+        ("The height is about 3.", "It is 3.5 m high.", False),
+        ("The youngest is 3.", "She has three children and walks 3.5 km.", False),
+        ("The youngest child is 3.", "Her youngest child is 3. She walks 3.5 km.", False),
+        ("It closes at 5 p.", "It closes at 5 p.m. on Monday.", True),
+        ("Repairs cost 7.", "Repairs cost 7 million crowns.", True),
+        ("Sales rose by 9 per cent in May and in June by 7.", "Sales rose by 7 per cent in June.", False),
+        ("It runs through block 7.", "Repairs cost 7 million crowns.", False),
+        ("- new track\n- two stops\n- replacement bu", "Buses run instead.", True),
+        ("- new track\n- two stops\n- buses", "The bus runs instead.", False),
+        ("- apixaban 5 mg\n- furosem", "He takes furosemide.", True),
+        ("- apixaban 5 mg\n- ramipril 5 mg\n- walk", "He is walking.", False),
+    ],
+)
+def test_a_cut_shows_beside_the_gold(text: str, gold: str, cut: bool) -> None:
+    assert bool(breaches(Generation(text), split(text), Told((gold,)))) is cut
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,8 @@ FINDINGS_MAX = 20
 
 
 #: The source text is only searched for words: its sentences need not be exact.
+#: With these words in a text it depends on the gold what it speaks of.
+_DOUBTFUL = FOREIGN | {"we"}
 _WORDS = re.compile(r"[a-z]+")
 _PIECES = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -54,7 +56,7 @@ def breaches(generation: Generation, spans: Sequence[Span], told: Told = UNTOLD)
     text = generation.text
     sentences = list(without_speech(text, spans))
     suspected = list(commentary_in(sentences))
-    if told != UNTOLD and (suspected or not FOREIGN.isdisjoint(_WORDS.findall(text.lower()))):
+    if told != UNTOLD and (suspected or not _DOUBTFUL.isdisjoint(_WORDS.findall(text.lower()))):
         narrative = [part for whole in told.narrative for part in _sentences(whole)]
         suspected = list(commentary_in(sentences, told_by(narrative, _PIECES.split(told.source))))
     found = [Breach(META_COMMENTARY, index) for index in suspected[:FINDINGS_MAX]]

@@ -18,10 +18,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from touchstone.scorers.summary.hard_fails.commentary.assistant import is_assistant
+from touchstone.scorers.summary.hard_fails.commentary.foreign import is_foreign
 from touchstone.scorers.summary.hard_fails.commentary.model import score
 from touchstone.scorers.summary.hard_fails.commentary.nouns import introduces, noun_at, phrase, tokens, word_kind
 from touchstone.scorers.summary.hard_fails.commentary.source_texts import is_about_its_source
-from touchstone.scorers.summary.hard_fails.commentary.story import NOTHING_WRITTEN, belongs, is_foreign, told
+from touchstone.scorers.summary.hard_fails.commentary.story import belongs, told
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import ARTICLE, AUTHOR, AUTHORS, CUES, DOCUMENT, FOREIGN, PIECE, SUMMARY, TEXT
 
 #: Of these kinds of texts and writers the model is asked.
@@ -47,8 +48,8 @@ def commentary_in(sentences: Iterable[str], told: AbstractSet[str] = frozenset()
         nouns = [noun for at in range(len(words)) if (noun := noun_at(words, at))] if has_cue(words) else []
         if has_cue(words):
             following = read[index + 1] if index + 1 < len(read) else []
-            own = frozenset(noun.at for noun in nouns if phrase(words, noun) in told or belongs(words, noun, following))
-            foreign = told == NOTHING_WRITTEN and not introduced and is_foreign(words)
+            own = frozenset(noun.at for noun in nouns if phrase(words, noun) in told or belongs(words, noun, following, introduced))
+            foreign = bool(told) and not introduced and is_foreign(words, told)
             if foreign or is_about_its_source(words, introduced, own) or is_assistant(spoken[index].lower()) or _is_likely(words, introduced, own):
                 yield index
         introduced |= introduces(words)
@@ -58,10 +59,10 @@ def commentary_in(sentences: Iterable[str], told: AbstractSet[str] = frozenset()
 def told_by(narrative: Sequence[str], source: Iterable[str]) -> frozenset[str]:
     """The texts and writers that a gold tells of, by the sentences of its narrative and facts and of its source text, for `commentary_in`.
 
-    Sentences of the narrative that are commentary themselves tell of nothing.
+    Sentences of the narrative that a rule takes for commentary tell of nothing.
     """
-    remarks = frozenset(commentary_in(narrative))
-    about = (tokens(bare(sentence)) for index, sentence in enumerate(narrative) if index not in remarks)
+    spoken = [bare(sentence) for sentence in narrative]
+    about = [words for sentence in spoken if not (is_about_its_source(words := tokens(sentence), frozenset()) or is_assistant(sentence.lower()))]
     return told(about, (tokens(bare(sentence)) for sentence in source))
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     ACTED_ON,
+    ADVERBS,
     ARTICLE,
     AUTHOR,
     AUTHORS,
@@ -25,6 +26,8 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     NOUNS,
     PAST,
     PIECE,
+    PLAN,
+    PLANS,
     POINTING,
     STATING,
     SUMMARY,
@@ -80,10 +83,10 @@ def introduces(words: Sequence[str]) -> frozenset[str]:
     """The kinds of texts that a sentence brings into the story: "a leaked document", "the treaty"."""
     found: frozenset[str] = frozenset()
     for at, word in enumerate(words):
-        if (
-            word in BRINGS and at and words[at - 1] not in {"i", "he", "she", "it", "they", "we", "who", "that", "which", "to"} and _is_indefinite(words, at)
-        ) or (word in {"plan", "order", "act", "bill", "law", "code", "ruling", "proposal"} and not {"a", "an"}.isdisjoint(words[max(0, at - 2) : at])):
+        if word in BRINGS and at and words[at - 1] not in {"i", "he", "she", "it", "they", "we", "who", "that", "which", "to"} and _is_indefinite(words, at):
             found |= {DOCUMENT, TEXT}
+        if word in PLANS and not {"a", "an"}.isdisjoint(words[max(0, at - 2) : at]):
+            found |= {PLAN}
         if noun := noun_at(words, at):
             found |= brought(words, noun)
         elif word in {"documents", "articles", "texts", "essays", "summaries"}:
@@ -114,6 +117,13 @@ def brought(words: Sequence[str], noun: Noun) -> frozenset[str]:
         more = {DOCUMENT, TEXT} if noun.kind in {DOCUMENT, TEXT, WORK, PIECE} else {TEXT} if noun.kind == ARTICLE else set()
         return frozenset({noun.kind, *more})
     return frozenset()
+
+
+def past_adverbs(words: Sequence[str], at: int) -> int:
+    """The first place from one on that holds no adverb."""
+    while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
+        at += 1
+    return at
 
 
 def phrase(words: Sequence[str], noun: Noun) -> str:

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun
+from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, past_adverbs
 from touchstone.scorers.summary.hard_fails.commentary.source_places import past_source
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     ACTED_ON,
-    ADVERBS,
     APPEARED,
     ARTICLE,
     AUTHOR,
@@ -76,7 +75,7 @@ def _does_otherwise(noun: Noun, verb: str, following: Sequence[str]) -> bool:
         return True
     if verb == "wants" and noun.kind in {AUTHOR, TEXT, SPEAKER}:
         return list(following[:1]) in (["us"], ["readers"]) or (list(following[:1]) == ["to"] and not _TO_SAY.isdisjoint(following[1:2]))
-    if verb in {"learns", "discovers"} or (verb == "finds" and list(following[:1]) == ["out"]):
+    if verb in {"learns", "learn", "discovers", "discover"} or (verb == "finds" and list(following[:1]) == ["out"]):
         return noun.kind == READER and not {"that", "how", "why", "who", "about", "of"}.isdisjoint(following[:2])
     # Any other verb: a plural noun in its place ("the text files of …") is hardly ever followed by an object.
     verbal = len(verb) > 3 and verb.endswith("s") and not verb.endswith(("ss", "us")) and verb.islower() and verb not in DEEDS
@@ -89,7 +88,8 @@ def sums_up(words: Sequence[str], noun: Noun) -> bool:
     if words[noun.at] not in PAPERS or noun.determiner not in {"the", "this"} or (noun.modified and noun.determiner != "this"):
         return False
     at = _verb_place(words, noun)
-    if at < 0 or at >= len(words) or THIRD.get(words[at]) not in REMARKS or words[at + 1 : at + 2] in ([], ["."], [","]):
+    base, following = (THIRD.get(words[at]), words[at + 1]) if 0 <= at < len(words) - 1 else (None, "")
+    if following in {"", ".", ","} or not (base in REMARKS or (base in {"deal", "tell", "touch", "delve", "look"} and following in WITH[base])):
         return False
     return noun.determiner == "this" or _after_recap(words, noun.start) or (words[noun.at] in {"post", "blog", "page", "thread"} and words[noun.after] == ",")
 
@@ -100,16 +100,14 @@ def _after_recap(words: Sequence[str], start: int) -> bool:
 
 
 def _past_aside(words: Sequence[str], noun: Noun, at: int) -> int:
-    """The place after an aside that tells where a text appeared ("the article, published on Tuesday, …"); -1 if there is none.
-
-    Where the aside names a paper or a person it is a text of its own unless it discusses something.
-    """
-    if not ({ARTICLE, TEXT, PIECE} & {noun.kind} or noun.pointed or words[noun.at] in PAPERS) or APPEARED.isdisjoint(words[at + 1 : at + 6]):
+    """The place after an aside that tells where a text appeared ("the article, published on Tuesday, …"), or before a verb of discussing; -1 otherwise."""
+    if noun.kind not in {ARTICLE, TEXT, PIECE, AUTHOR} and not noun.pointed and words[noun.at] not in PAPERS:
         return -1
     end = next((place for place in range(at + 2, min(at + 18, len(words))) if words[place] == ","), -1)
     if end < 0 or not ACTED_ON.isdisjoint(words[at:end]) or {"sent", "obtained", "seen", "filed"} & set(words[at:end]):
         return -1
-    return end + 1
+    appeared = not APPEARED.isdisjoint(words[at + 1 : at + 6])
+    return end + 1 if appeared or THIRD.get(words[past_adverbs(words, end + 1)] if end + 1 < len(words) else "") in DISCUSSING else -1
 
 
 def _verb_place(words: Sequence[str], noun: Noun) -> int:
@@ -131,9 +129,7 @@ def _verb_place(words: Sequence[str], noun: Noun) -> int:
             at = past
         else:
             return -1
-    while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
-        at += 1
-    return at
+    return past_adverbs(words, at)
 
 
 def _past_paper(words: Sequence[str], at: int) -> int:
@@ -152,9 +148,7 @@ def part_speaks(words: Sequence[str], at: int) -> bool:
         return False
     if start and words[start - 1][0].isalnum() and words[start - 1] not in {"and", "while", "then"}:
         return False
-    after = at + 1
-    while after < len(words) and (words[after].endswith("ly") or words[after] in ADVERBS):
-        after += 1
+    after = past_adverbs(words, at + 1)
     verb, following = (words[after], words[after + 1 : after + 2]) if after < len(words) else ("", [])
     if verb in {"is", "are"}:
         return list(following) == ["about"]

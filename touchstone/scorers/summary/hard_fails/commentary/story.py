@@ -1,50 +1,57 @@
-"""Texts and writers that belong to the story: what is done with them, what the gold tells of them, and what only people and ways do."""
+"""Texts and writers that belong to the story: those that the gold tells of, that somebody acts on, and that do what only people and ways do."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
-from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, noun_at, phrase
+from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, noun_at, past_adverbs, phrase
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     ACTED_ON,
     ADDRESSES,
-    ADVERBS,
     AUDIENCE,
     AUTHOR,
     AUTHORS,
-    BASES,
     BRINGS,
+    BRINGS_AUTHOR,
     CARRIERS,
+    DOCUMENT,
     FINDINGS,
     FOREIGN,
-    FOREIGN_KINDS,
-    FOREIGN_REMARKS,
+    LICENSED,
     NOUNS,
+    PLAN,
     READER,
-    REMARKS,
     SHAPES,
     SPEAKER,
     SPEAKERS_BEFORE,
     TALKS,
     TELLS_OF_TEXTS,
     THIRD,
-    WITH,
 )
 
-#: What a gold tells of that has no text in it.
-NOTHING_WRITTEN = frozenset(("nothing written",))
+#: Among what a gold tells of: that it has no text in it, and nobody who says "we".
+NOTHING_WRITTEN, NOBODY_SPEAKS = "nothing is written", "nobody speaks"
+_WE = frozenset(("we", "us", "our", "i", "my"))
+#: What is not said of a plan or a law, but of the text given.
+_REMARKED, _FURTHER = frozenset(("mention", "discuss", "summarize", "summarise", "highlight")), frozenset(("also", "further", "additionally"))
 _PEOPLE = frozenset((AUTHOR, AUTHORS, SPEAKER, READER))
 _POSSESSIVES = frozenset(("his", "her", "their", "its", "my", "our"))
 #: Other things that are signed and passed: where one is named, "signed it" may mean that.
 _SIGNED = BRINGS | {"bill", "law", "act", "plan", "order", "deal", "budget", "ruling", "proposal", "amendment"}
 
 
-def belongs(words: Sequence[str], noun: Noun, following: Sequence[str]) -> bool:
-    """True if a noun for a text or its writer is part of the story by what is said of it. `following`: the next sentence's words."""
+def belongs(words: Sequence[str], noun: Noun, following: Sequence[str], introduced: AbstractSet[str]) -> bool:
+    """True if a noun for a text or its writer is part of the story by what is said of it.
+
+    `following`: the next sentence's words. `introduced`: kinds of texts that the story has brought up before.
+    """
     if noun.pointed:
         return False
-    if _is_somebodys(words):
+    if is_somebodys(words):
         return True
     if noun.kind in _PEOPLE:
         return _is_a_person(words, noun) or (noun.kind == AUTHORS and _finds(words, noun))
+    if PLAN in introduced and noun.kind == DOCUMENT and _states(words, noun):
+        return True
     return _describes_a_line(words, noun) or _is_acted_on(words, noun, following)
 
 
@@ -54,71 +61,49 @@ def told(narrative: Iterable[Sequence[str]], source: Iterable[Sequence[str]]) ->
     `narrative`: the words of the sentences of narrative and facts, which are about their subject alone, so that each text in them is part of it.
     `source`: those of the source text, which may speak of itself: in it only a text of its own counts ("a letter", "the article in the Herald").
     """
-    found: set[str] = set()
-    any_text = False
-    for words in narrative:
-        any_text = any_text or not TELLS_OF_TEXTS.isdisjoint(map(str.lower, words))
-        for at, word in enumerate(map(str.lower, words)):
-            if word in CARRIERS:
-                found |= {"the text", "the document", "the passage"}
-            elif word.removesuffix("s") in NOUNS and words[at - 1 : at] != ["this"]:
-                found.add(f"the {word.removesuffix('s')}")
-    for words in source:
-        any_text = any_text or not TELLS_OF_TEXTS.isdisjoint(map(str.lower, words))
-        found.update(phrase(words, noun) for at in range(len(words)) if (noun := noun_at(words, at)) and not noun.pointed and brought(words, noun))
-    return frozenset(found) if any_text or found else NOTHING_WRITTEN
+    found: set[str] = {NOTHING_WRITTEN, NOBODY_SPEAKS}
+    for own, sentences in ((False, narrative), (True, source)):
+        for words in sentences:
+            lower = [word.lower() for word in words]
+            if not TELLS_OF_TEXTS.isdisjoint(lower):
+                found.discard(NOTHING_WRITTEN)
+            if not _WE.isdisjoint(lower):
+                found.discard(NOBODY_SPEAKS)
+            found.update(_brought(words) if own else _named(lower))
+            found.update(f"the {word}" for word, by in LICENSED.items() if not own and not by.isdisjoint(lower))
+    return frozenset(found)
 
 
-def is_foreign(words: Sequence[str]) -> bool:
-    """True if a text or a writer speaks that a gold without texts knows nothing of: "the advisory adds that", "…, the blog entry reveals"."""
+def _named(words: Sequence[str]) -> Iterator[str]:
+    """Every text and writer in words, and those that a carrier of text stands for."""
     for at, word in enumerate(words):
-        if word not in FOREIGN or not at:
-            continue
-        start = at - 1 if words[at - 1] not in FOREIGN_KINDS else at - 2
-        if start < 0 or words[start] != "the":
-            continue
-        verb = _past_aside(words, at + 1)
-        following = list(words[verb + 1 : verb + 2])
-        if words[verb : verb + 1] == ["is"] and following and following[0] in {"about", "written", "divided", "structured", "titled", "entitled", "silent"}:
-            return True
-        base = (BASES if word == "minutes" else THIRD).get(words[verb]) if verb < len(words) else None
-        if base in WITH:
-            if following and following[0] in WITH[base]:
-                return True
-        elif base in REMARKS or base in FOREIGN_REMARKS:
-            return following != ["."] or words[start - 1 : start] == [","]
-    return False
+        if word in CARRIERS:
+            yield from ("the text", "the document", "the passage")
+        elif word in BRINGS_AUTHOR:
+            yield from ("the author", "the writer")
+        elif word.removesuffix("s") in NOUNS and words[at - 1 : at] != ["this"]:
+            yield f"the {word.removesuffix('s')}"
 
 
-def _past_aside(words: Sequence[str], at: int) -> int:
-    """The place after an aside of a few words and adverbs."""
-    if words[at : at + 1] == [","]:
-        at = next((place + 1 for place in range(at + 2, at + 8) if words[place : place + 1] == [","]), at)
-    while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
-        at += 1
-    return at
+def _brought(words: Sequence[str]) -> Iterator[str]:
+    """The texts and writers of their own in words."""
+    for at in range(len(words)):
+        if (noun := noun_at(words, at)) and not noun.pointed and brought(words, noun):
+            yield phrase(words, noun)
 
 
-def _verb(words: Sequence[str], noun: Noun) -> int:
-    """The place of the word after a noun and adverbs."""
-    at = noun.after
-    while at < len(words) and (words[at].endswith("ly") or words[at] in ADVERBS):
-        at += 1
-    return at
-
-
-def _is_somebodys(words: Sequence[str]) -> bool:
-    """True if somebody is said to have said the whole at its end: "…, the rabbi argued."."""
-    end = len(words) - 1
-    if end < 4 or words[end] != "." or words[end - 1] not in SPEAKERS_BEFORE:
+def is_somebodys(words: Sequence[str]) -> bool:
+    """True if somebody is said to have said the whole at its end: "…, the rabbi argued.", "…, says the coach."."""
+    start = next((place for place in range(len(words) - 3, max(len(words) - 9, 0), -1) if words[place] == ","), -1)
+    tail = words[start + 1 :]
+    if start < 0 or tail[-1] != "." or any(word.lower() in NOUNS or word in FOREIGN for word in tail):
         return False
-    start = next((place for place in range(end - 2, max(end - 7, 0), -1) if words[place] == ","), -1)
-    return start > 0 and not any(word.lower() in NOUNS or word in FOREIGN for word in words[start:end])
+    return tail[0] in SPEAKERS_BEFORE or tail[-2] in SPEAKERS_BEFORE
 
 
 def _is_a_person(words: Sequence[str], noun: Noun) -> bool:
     """True for "argues with his neighbour", "speaks to the baker", "tells her sister"; False for "speaks to the reader"."""
-    at = _verb(words, noun)
+    at = past_adverbs(words, noun.after)
     verb, after = (words[at], list(words[at + 1 : at + 5])) if at < len(words) else ("", [])
     if not after or not AUDIENCE.isdisjoint(after):
         return False
@@ -129,23 +114,29 @@ def _is_a_person(words: Sequence[str], noun: Noun) -> bool:
 
 def _finds(words: Sequence[str], noun: Noun) -> bool:
     """True for "the authors conclude that", "the authors report no link"."""
-    at = _verb(words, noun)
+    at = past_adverbs(words, noun.after)
     return at < len(words) and words[at] in FINDINGS
+
+
+def _states(words: Sequence[str], noun: Noun) -> bool:
+    """True for "the document states", False for "the document also mentions"."""
+    at = past_adverbs(words, noun.after)
+    return at < len(words) and THIRD.get(words[at], "mention") not in _REMARKED and _FURTHER.isdisjoint(words[noun.after : at])
 
 
 def _describes_a_line(words: Sequence[str], noun: Noun) -> bool:
     """True for "the passage describes a wide arc"."""
-    at = _verb(words, noun)
+    at = past_adverbs(words, noun.after)
     return words[at + 1 : at + 2] in (["a"], ["an"]) and not SHAPES.isdisjoint(words[at + 2 : at + 5])
 
 
 def _is_acted_on(words: Sequence[str], noun: Noun, following: Sequence[str]) -> bool:
     """True for "The text states …, and both delegations signed it", also where a sentence of its own says so."""
     rest = words[noun.after :]
-    return _SIGNED.isdisjoint(rest) and (_signs_it(rest) or (_SIGNED.isdisjoint(following) and _signs_it(following)))
+    return _SIGNED.isdisjoint(rest) and (signs_it(rest) or (_SIGNED.isdisjoint(following) and signs_it(following)))
 
 
-def _signs_it(words: Sequence[str]) -> bool:
+def signs_it(words: Sequence[str]) -> bool:
     """True for "signed it", "it was signed"."""
     for at, word in enumerate(words):
         if word in ACTED_ON and (

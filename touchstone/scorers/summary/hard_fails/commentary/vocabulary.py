@@ -5,6 +5,8 @@ from touchstone.scorers.summary.word_lists import listed, table, word_lists
 _TABLE, _LISTS = table(__file__, "vocabulary"), word_lists(__file__, "vocabulary")
 #: Kinds of nouns.
 DOCUMENT, ARTICLE, TEXT, SUMMARY, PIECE, WORK = "document", "article", "text", "summary", "piece", "work"
+#: A plan or law that the story brought up: "the document" may be that as far as it states something.
+PLAN, PLANS = "plan", frozenset(("plan", "order", "act", "bill", "law", "code", "ruling", "proposal"))
 AUTHOR, AUTHORS, SPEAKER, READER = "author", "authors", "speaker", "reader"
 NOUNS: dict[str, str] = {word: kind for kind, words in _TABLE["nouns"].items() for word in words.split()}
 POINTING = _LISTS["pointing"]
@@ -64,7 +66,9 @@ BRINGS = _LISTS["brings"]
 ACTED_ON, SHAPES = _LISTS["acted_on"], _LISTS["shapes"]
 TALKS, ADDRESSES, AUDIENCE = _LISTS["talks"], _LISTS["addresses"], _LISTS["audience"]
 FOREIGN, FOREIGN_KINDS, FOREIGN_REMARKS = _LISTS["foreign"], _LISTS["foreign_kinds"], _LISTS["foreign_remarks"]
-TELLS_OF_TEXTS, CARRIERS = _LISTS["tells_of_texts"] | BRINGS, _LISTS["carriers"]
+TELLS_OF_TEXTS, CARRIERS = _LISTS["tells_of_texts"] | BRINGS | FOREIGN, _LISTS["carriers"]
+#: Texts that may be called so where somebody finds or announces something.
+LICENSED = {word: listed(by) for word, by in _TABLE["licensed"].items()}
 FINDINGS, PAPERS, REMARKS, APPEARED = _LISTS["findings"], _LISTS["papers"], _LISTS["remarks"], _LISTS["appeared"]
 #: "TL;DR: …", "In short: …" as words and marks, without the mark at the end.
 RECAPS = (
