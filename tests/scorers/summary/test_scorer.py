@@ -205,8 +205,9 @@ async def test_a_gold_is_found_by_its_source() -> None:
 
 async def test_another_tokenizer_is_said() -> None:
     card = await scorer().score(case(ALL, datum=gold(tokenizer="cl100k_base")))
-    assert [each.check for each in card.not_checked] == ["length.tokenizer"]
-    assert not (await scorer().score(case(ALL, datum=gold(tokenizer="table-embedder")))).not_checked
+    assert [each.check for each in card.not_checked] == ["length.tokenizer", "conflicts.unknown"]
+    same = await scorer().score(case(ALL, datum=gold(tokenizer="table-embedder")))
+    assert [each.check for each in same.not_checked] == ["conflicts.unknown"]
 
 
 @pytest.mark.parametrize("evidence", ["none", "ids"])

@@ -46,6 +46,9 @@ CONFLICT_WORDS = {
     "antonym": "a word is the opposite of what {unit} says",
     "laterality": "the side of the body differs from {unit}",
     "allergy": "the allergy differs from {unit}",
+    "unknown_name": "a name that neither the gold nor its source has",
+    "unknown_number": "a number, an amount or a date that neither the gold nor its source has, and that does not follow from what they say",
+    "unknown_code": "a code that neither the gold nor its source has",
     CONTRADICTION: "the sentence contradicts {unit}, by the model's judgement",
     UNSUPPORTED: "nothing in the gold supports the sentence",
     JUDGED: "the sentence contradicts {unit}, as the judge reads it",
@@ -81,6 +84,8 @@ def _finding(conflict: Conflict, prepared: Prepared, *, quote: bool) -> Finding:
         message += f": {visible(here)!r} and {visible(unit.text[slice(*conflict.there)])!r}"
     elif quote and conflict.rule == UNSUPPORTED:
         message += f": {quoted(prepared.generated.sentences[conflict.sentence])}"
+    elif quote and conflict.here:
+        message += f": {visible(prepared.generated.sentences[conflict.sentence][slice(*conflict.here)])!r}"
     advice = UNSUPPORTED_ADVICE if conflict.rule == UNSUPPORTED else None
     return Finding(severity=_severity(conflict), code=_code(conflict), path=f"generated.sentences[{conflict.sentence}]", message=message, suggestion=advice)
 
@@ -99,8 +104,10 @@ def _conflict_details(conflict: Conflict) -> dict[str, Any]:
     details: dict[str, Any] = {"rule": conflict.rule, "sentence": conflict.sentence, "clinical": conflict.clinical}
     if conflict.unit is not None:
         details[conflict.unit.place] = conflict.unit.index
-    if conflict.here and conflict.there:
-        details |= {"here": list(conflict.here), "there": list(conflict.there)}
+    if conflict.here:
+        details["here"] = list(conflict.here)
+    if conflict.there:
+        details["there"] = list(conflict.there)
     return details
 
 

@@ -177,6 +177,9 @@ class SummaryLossScorer:
             found.append(NotChecked(check="length.tokenizer", reason="the gold's tokenizer is not available; the embedder's counted the generated text"))
         if prepared.source_cut:
             found.append(NotChecked(check="precision.source", reason="the source text is longer than limits.source_chars_max; its end was not compared"))
+        if self._settings.looks_near and self._settings.conflicts.unknown and not prepared.has_whole_source:
+            reason = "the gold does not bring its whole source text, and by itself leaves out most of what that names"
+            found.append(NotChecked(check="conflicts.unknown", reason=reason))
         return tuple(found)
 
     def _failed_hard(self, case: SummaryCase, prepared: Prepared) -> Scorecard:

@@ -69,6 +69,9 @@ class Conflicts(Section):
 
     values: bool = Field(True, description="compare numbers, quantities, dates, durations, money and percentages")
     wording: bool = Field(True, description="compare names in a role, negations, opposites, sides of the body and allergies")
+    unknown: bool = Field(
+        True, description="find names, numbers and codes that neither the gold nor its source has, where the gold brings that text as a whole"
+    )
     contradiction_min: Share = Field(0.9, description="a sentence conflicts where its nearest unit contradicts it at least so much and none bears it; 1: never")
     unsupported_max: Share = Field(0.05, description="a sentence is unsupported where nothing near it supports it more than this; 0: never")
     nearest: Annotated[int, Field(ge=1, le=20)] = 8

@@ -21,6 +21,9 @@ FIRST_AND_SECOND = 4
 #: Sentences per unit of the source text; a longer run says too much to be compared with one sentence.
 SOURCE_WINDOWS = (1, 2)
 
+#: A source text of fewer words for each token that the gold counts is an extract, or a mere title.
+WHOLE_SOURCE_MIN = 0.4
+
 
 class Unscored(Exception):
     """A case that gets a named outcome in place of a number."""
@@ -68,6 +71,12 @@ class Prepared:
     entities: tuple[str, ...] = ()
     sought: tuple[Sought, ...] = ()
     words: tuple[Words, Words] | None = None
+
+    @property
+    def has_whole_source(self) -> bool:
+        """True if the source text was read, to its end, and is about as long as the gold says: what it does not name is then unknown."""
+        words = len(self.source.text.split())
+        return not self.source_cut and words >= WHOLE_SOURCE_MIN * self.datum.entry.token_count
 
     def contexts(self, side: int, mentions: Sequence[Mention], words: int) -> list[str]:
         """The contexts of mentions; `side` 0: in the generated summary, 1: in the gold narrative."""

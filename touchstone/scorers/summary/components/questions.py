@@ -11,6 +11,7 @@ import numpy as np
 from touchstone.scorers.summary.components.nli_round import Block, Round, nearest_k
 from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit, units_of
+from touchstone.scorers.summary.conflicts.unknown.finding import unknown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +32,8 @@ class Questions:
     """Premises and hypotheses of the three questions: facts in the summary, outline in the summary, sentences in the gold.
 
     `units`: texts that may support a sentence: the gold's facts, windows of its narrative and, with `looks_near`, of its source.
-    `statements`: the single ones among them, which a sentence can be in conflict with.
+    `statements`: the single ones among them, which a sentence can be in conflict with. `known`: every text of the gold and of its source, where what none
+    of them has is looked for; else none.
     `single_windows`, `single_units`: which windows and units are no run of sentences; `short_units`: which are short enough to be asked.
     """
 
@@ -44,6 +46,7 @@ class Questions:
     single_windows: Flags
     single_units: Flags
     short_units: Flags
+    known: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, prepared: Prepared, settings: SummarySettings) -> Questions:
@@ -51,6 +54,9 @@ class Questions:
         summary, generated = prepared.datum.summary, prepared.generated
         key_facts = list(summary.key_facts)
         named = named_units(prepared, single=settings.looks_near)
+        statements = units_of(key_facts, prepared.gold.sentences, prepared.source.sentences)
+        looked_for = settings.conflicts.unknown and prepared.has_whole_source
+        known = (*(unit.text for unit in statements), *summary.logical_outline, summary.main_theme, *prepared.entities) if looked_for else ()
         words_max = settings.premise_words_max
         smallest = min((window.size for window in generated.windows), default=1)
         return cls(
@@ -59,10 +65,11 @@ class Questions:
             outline=list(summary.logical_outline),
             sentences=generated.sentences,
             units=list(named),
-            statements=units_of(key_facts, prepared.gold.sentences, prepared.source.sentences),
+            statements=statements,
             single_windows=np.array([window.size == smallest for window in generated.windows], dtype=np.bool_),
             single_units=np.array(["fact" in name or next(iter(name.values()))[1] == 1 for name in named.values()], dtype=np.bool_),
             short_units=np.array([not words_max or len(unit.split()) <= words_max for unit in named], dtype=np.bool_),
+            known=known,
         )
 
     @property
@@ -136,6 +143,8 @@ def ask(questions: Questions, vectors: Vectors, settings: SummarySettings) -> As
     about = vectors.cosines([unit.text for unit in questions.statements], questions.sentences)
     of_sentences = round_.ask(questions.units, questions.sentences, _nearest_units(questions, vectors, about, settings))
     found = conflicts.by_rule(questions.sentences, questions.statements, about, settings.conflicts)
+    if questions.known:
+        found = sorted([*found, *unknown(questions.sentences, questions.known, found)], key=lambda one: one.sentence)
     to_facts = vectors.cosines(questions.facts, questions.sentences)
     wrong = conflicts.facts_in_conflict(found, questions.sentences, questions.facts, to_facts, settings.conflicts)
     return Asked(round_, of_facts, of_outline, of_sentences, about, questions.statements, found, wrong)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
-from touchstone.scorers.summary.conflicts.conflict import DISPUTED, JUDGED, UNSUPPORTED, Conflict, Unit
+from touchstone.scorers.summary.conflicts.conflict import DISPUTED, JUDGED, UNKNOWN, UNSUPPORTED, Conflict, Unit
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.vectors import Matrix, Vector
@@ -64,7 +64,8 @@ class Rulings:
         withdrawn: list[Conflict] = []
         for conflict in found:
             ruling = self.sentences.get(conflict.sentence)
-            if ruling is None or ruling.word == ("contradicted" if conflict.is_conflict else "absent"):
+            agreeing = {"contradicted" if conflict.is_conflict else "absent"} | ({"absent"} if conflict.rule in UNKNOWN else set())
+            if ruling is None or ruling.word in agreeing:
                 kept.append(conflict)
                 continue
             withdrawn.append(conflict)

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+#: What neither the gold nor its source has.
+UNKNOWN = frozenset({"unknown_name", "unknown_number", "unknown_code"})
 CONTRADICTION, UNSUPPORTED = "contradiction", "unsupported"
 #: What a judge adds: a contradiction that it found, and a clinical conflict of a rule that it does not see.
 JUDGED, DISPUTED = "judge", "disputed"
@@ -21,7 +23,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """One error in a sentence. `unit`: the statement that says otherwise; None for a sentence that nothing supports.
+    """One error in a sentence. `unit`: the statement that says otherwise; None for what is unknown, and for a sentence that nothing supports.
 
     `here`, `there`: [start, end) of the words in the sentence and in the unit, where a rule found them.
     """

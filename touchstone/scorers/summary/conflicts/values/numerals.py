@@ -164,7 +164,9 @@ def _after_article(tokens: Tokens, place: int) -> Numeral | None:
 
 
 #: After these words an ordinal is a fraction.
-_AFTER_FRACTION = listed("of less more fewer lower higher in to from and or were was are is had have said")
+_AFTER_FRACTION = listed(
+    "of less more fewer lower higher in to from and or were was are is had have said because since after when if by on at with for as but while"
+)
 
 
 def _named(token: Token) -> bool:

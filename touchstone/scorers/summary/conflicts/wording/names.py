@@ -13,12 +13,12 @@ from touchstone.scorers.summary.word_lists import word_lists
 
 _LISTS = word_lists(__file__, "words")
 TITLES = _LISTS["titles"]
-_COMMON = _LISTS["common"]
+COMMON = _LISTS["common"]
 _BEARERS = _LISTS["bearers"]
-_ORGANISATION = _LISTS["organisation"]
-_JOINS = frozenset({"of", "de", "da", "di", "del", "della", "van", "von", "der", "den", "la", "le", "du", "al", "bin", "ibn", "&", "y", "e", "dos"})
+ORGANISATION = _LISTS["organisation"]
+JOINS = frozenset({"of", "de", "da", "di", "del", "della", "van", "von", "der", "den", "la", "le", "du", "al", "bin", "ibn", "&", "y", "e", "dos"})
 _AGENCIES = _LISTS["agencies"]
-_ALIASES = (
+ALIASES = (
     {"uk", "britain", "united kingdom", "england"},
     {"us", "usa", "america", "united states", "american"},
     {"holland", "netherlands"},
@@ -65,7 +65,7 @@ def _run(words: Sequence[Word], first: int) -> int:
     while last + 1 < len(words):
         if words[last + 1].text[0].isupper():
             last += 1
-        elif words[last + 1].fold in _JOINS and last + 2 < len(words) and words[last + 2].text[0].isupper():
+        elif words[last + 1].fold in JOINS and last + 2 < len(words) and words[last + 2].text[0].isupper():
             last += 2
         else:
             break
@@ -81,9 +81,9 @@ def _name(words: Sequence[Word], first: int, last: int, opens: int, capitalised:
         if len(bare := plain(word)) > 1
         and bare.removesuffix("s") not in TITLES
         and bare not in TITLES
-        and bare not in _COMMON
+        and bare not in COMMON
         and bare not in CALENDAR
-        and word.fold not in _JOINS
+        and word.fold not in JOINS
         and word.stem
         and (not bare.isupper() or bare in _AGENCIES)
         and (not word.text.isupper() or bare in _AGENCIES)
@@ -96,16 +96,16 @@ def _name(words: Sequence[Word], first: int, last: int, opens: int, capitalised:
     if len(naming) == 1 and words[naming[0]].start == opens and not titled and words[naming[0]].fold not in capitalised and len(run) == 1:
         return None  # any word has a capital there
     after = words[last + 1] if last + 1 < len(words) else None
-    if len(naming) == 1 and after is not None and after.content and after.text[0].islower() and not titled and _is_demonym(words[naming[0]].fold):
+    if len(naming) == 1 and after is not None and after.content and after.text[0].islower() and not titled and is_demonym(words[naming[0]].fold):
         return None  # the Danish firm
     if _describes(words, first, last):
         return None  # the former Inter Milan star
-    organised = any(plain(word) in _ORGANISATION for word in run)
+    organised = any(plain(word) in ORGANISATION for word in run)
     kind = "person" if titled else "organisation" if organised else ""
     return Name(naming[0], last, tuple(dict.fromkeys(plain(words[place]) for place in naming)), kind)
 
 
-def _is_demonym(fold: str) -> bool:
+def is_demonym(fold: str) -> bool:
     """True if a word names a people or a place by its ending: Danish, Parisian."""
     return fold.endswith(
         ("ish", "ese", "ian", "ean", "can", "ench", "reek", "erman", "iss", "utch", "ntine", "ani", "aqi", "aeli", "swede", "dane", "finn", "spaniard")
@@ -124,7 +124,7 @@ def same(one: Name, other: Name) -> bool:
     if set(one.keys) & set(other.keys):
         return True
     first, second = " ".join(sorted(one.keys)), " ".join(sorted(other.keys))
-    if any(any(key in first for key in alias) and any(key in second for key in alias) for alias in _ALIASES):
+    if any(any(key in first for key in alias) and any(key in second for key in alias) for alias in ALIASES):
         return True
     if any(a[:4] == b[:4] or fuzz.ratio(a, b) >= 80 for a in one.keys for b in other.keys):
         return True  # Denmark and Danish, Krämer and Kraemer

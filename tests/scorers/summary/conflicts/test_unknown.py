@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_words, scorer
+from touchstone.scorers.summary.components.rulings import Rulings
+from touchstone.scorers.summary.conflicts.conflict import Conflict
+from touchstone.scorers.summary.conflicts.unknown.finding import unknown
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+TEXTS = (
+    "Dr Ingrid Sorensen saw 412 patients in Oslo on 3 May 2021.",
+    "The router at 192.168.7.1 runs version 4.2.1.",
+    "A third of them, 20 of 60, slept in ward 12B.",
+)
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
+
+
+DEVELOPMENT, UNSEEN = _rows("unknown.jsonl"), _rows("unknown_unseen.jsonl")
+#: A cost of being silent: these could have been worked out from other values.
+MISSED = {"The service listens on port 8344.", "The invoice listed 73 spare antennas.", "Every certificate has to be replaced after 45 days."}
+
+
+def _rules(row: dict[str, Any]) -> set[str]:
+    return {found.rule for found in unknown([row["sentence"]], row["gold"])}
+
+
+@pytest.mark.parametrize("row", DEVELOPMENT, ids=lambda row: row["sentence"][:60])
+def test_what_is_unknown_is_found_and_what_is_known_or_follows_is_not(row: dict[str, Any]) -> None:
+    assert bool(_rules(row)) == (bool(row["rule"]) and row["sentence"] not in MISSED)
+
+
+def test_most_of_what_is_unknown_in_unseen_rows_is_found_without_a_false_alarm() -> None:
+    wrong, faithful = ([row for row in UNSEEN if bool(row["rule"]) == has] for has in (True, False))
+    assert sum(bool(_rules(row)) for row in wrong) >= 0.8 * len(wrong)
+    assert not [row["sentence"] for row in faithful if _rules(row)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "words"),
+    [
+        ("The patients were seen by Dr Whitlock.", ["Whitlock"]),
+        ("She was given bisoprolol afterwards.", ["bisoprolol"]),
+        ("The router answers at 192.168.1.7 now.", ["192.168.1.7"]),
+        ("They slept in ward 12C that night.", ["12C"]),
+        ("Sorensen saw 976 patients on 3 May 2021.", ["976"]),
+        ("In all 412 patients, or 20 of 60, were seen in May.", []),
+        ("Forty of the sixty did not sleep there, which is 67 percent.", []),
+        ("Budget Approved And Pool Saved: Marwick Report", []),
+        ("The WHO and NASA said nothing.", []),
+        ("Trondheim", []),
+    ],
+)
+def test_the_words_that_are_unknown_are_named(sentence: str, words: list[str]) -> None:
+    assert [sentence[slice(*found.here)] for found in unknown([sentence], TEXTS) if found.here] == words
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Der Bericht wurde von Frau Keller im Rathaus der Stadt Bonn mit großer Mehrheit angenommen.",  # German writes every noun with a capital
+        "会议由史密斯主持。",
+    ],
+)
+def test_names_are_judged_in_english_alone(sentence: str) -> None:
+    assert unknown([sentence], TEXTS) == []
+
+
+def test_names_beside_a_gold_in_another_script_are_not_judged() -> None:
+    assert unknown(["The meeting was led by Anna Petrova in Moscow."], ["Собрание вела Анна Петрова в Москве."]) == []
+
+
+def test_what_another_rule_has_found_is_not_found_again() -> None:
+    sentence = "Sorensen saw 976 patients."
+    assert unknown([sentence], TEXTS, [Conflict("number", 0, None, (13, 16))]) == []
+
+
+def _with_source(text: str, token_count: int) -> Any:
+    datum = gold()
+    entry = datum.entry.model_copy(update={"text": text, "token_count": token_count})
+    return datum.model_copy(update={"entry": entry})
+
+
+WRITTEN = " ".join(FACTS[:3]) + " It was measured by Anna Petrova."
+
+
+@pytest.mark.parametrize(
+    ("source", "tokens", "settings", "found"),
+    [
+        ("The facts hold. " * 20, 80, {}, True),
+        ("The facts hold, and Anna Petrova measured them. " * 20, 200, {}, False),
+        ("The facts hold. " * 20, 80, {"conflicts": {"unknown": False}}, False),
+        ("A title.", 900, {}, None),
+        ("The facts hold. " * 20, 80, {"limits": {"source_chars_max": 40}}, None),
+    ],
+)
+async def test_unknown_names_cap_the_label_only_where_the_whole_source_is_read(source: str, tokens: int, settings: dict[str, Any], found: bool | None) -> None:
+    lenient = {"labels": {"pass_loss_max": 1.0, "review_loss_max": 1.0}}
+    card = await scorer(TableEngines(same_words), **lenient, **settings).score(case(WRITTEN, datum=_with_source(source, tokens)))
+    assert ("conflict.unknown_name" in {finding.code for finding in card.findings}) is bool(found)
+    assert ("conflicts.unknown" in {one.check for one in card.not_checked}) is (found is None)
+    assert card.label == ("Review" if found else "Pass")
+    assert "Petrova" not in card.model_dump_json()
+
+
+async def test_with_quote_the_unknown_words_are_named() -> None:
+    card = await scorer(TableEngines(same_words), quote=True).score(case(WRITTEN, datum=_with_source("The facts hold. " * 20, 80)))
+    assert ["Anna Petrova" in finding.message for finding in card.findings if finding.code == "conflict.unknown_name"] == [True]
+
+
+def test_a_judge_that_finds_a_sentence_absent_withdraws_no_unknown_name() -> None:
+    import numpy as np
+
+    from touchstone.scorers.summary.components.rulings import Ruling
+
+    conflict = Conflict("unknown_name", 0, None, (0, 4))
+    ruled = {word: Rulings(sentences={0: Ruling(word)}).revise([conflict], [], np.zeros((1, 0))) for word in ("absent", "supported")}  # type: ignore[arg-type]
+    assert conflict in ruled["absent"].conflicts
+    assert conflict in ruled["supported"].withdrawn
+
+
+@pytest.mark.parametrize("text", ["", "12 " * 3_000, "Aa " * 3_000, "1-2.3/4" * 2_000, "192.168.1." * 3_000, "A1 B2 " * 3_000])
+def test_hostile_text_is_searched_in_bounded_time(text: str) -> None:
+    begun = time.process_time()
+    unknown([text[:20_000]], [text[::-1][:20_000], *TEXTS] * 3)
+    assert time.process_time() - begun < 10

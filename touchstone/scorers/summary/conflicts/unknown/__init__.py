@@ -1,0 +1,1 @@
+"""Names, numbers and codes of a summary that neither its gold nor its source has."""
