@@ -43,6 +43,11 @@ class Calibration:
         """True if both texts' embeddings are needed."""
         return "cosine" in self.features
 
+    @property
+    def needs_words(self) -> bool:
+        """True if the words of both texts are needed."""
+        return "containment" in self.features
+
     def support(self, entailment: ArrayLike, contradiction: ArrayLike, containment: ArrayLike, cosine: ArrayLike = 0.0) -> NDArray[np.float64]:
         """How far the premise supports the hypothesis, in [0, 1]; arrays of one shape, or numbers."""
         import numpy as np

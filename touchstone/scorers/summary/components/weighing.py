@@ -33,7 +33,7 @@ def support_of(block: Block, probabilities: Floats, vectors: Vectors, calibratio
     entailment = block.entailment(probabilities)
     if calibration is None or not entailment.size:
         return entailment
-    contained = np.asarray(shares([words(text) for text in block.premises], [words(text) for text in block.hypotheses]))
+    contained = np.asarray(shares(*([words(text) for text in texts] for texts in (block.premises, block.hypotheses)))) if calibration.needs_words else 0.0
     cosines = vectors.cosines(block.premises, block.hypotheses) if calibration.needs_vectors else 0.0
     combined = calibration.support(entailment, block.contradiction(probabilities), contained, cosines)
     return np.asarray(np.where(block.numbers >= 0, combined, 0.0), dtype=np.float64)
