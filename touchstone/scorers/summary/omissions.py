@@ -31,9 +31,9 @@ def missing_facts(components: Components) -> list[int]:
 
 def uncovered_points(components: Components) -> list[int]:
     """Points of the outline that the summary does not visit, the least supported first."""
-    support = facts.best(components.outline_support)
-    covered = set(components.covered)
-    return sorted((index for index in range(len(support)) if index not in covered), key=lambda index: float(support[index]))
+    by_window, covered = facts.best(components.outline_support), set(components.covered)
+    support = [max(float(borne), components.by_facts.get(index, 0.0)) for index, borne in enumerate(by_window)]
+    return sorted((index for index in range(len(support)) if index not in covered), key=lambda index: support[index])
 
 
 def omission_findings(prepared: Prepared, components: Components, *, quote: bool) -> tuple[Finding, ...]:

@@ -1,6 +1,6 @@
 """Structural monotonicity (Loss V3 §3.C): which outline points the summary visits, and whether in their order."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -35,9 +35,10 @@ def nearest(support: Matrix) -> list[int]:
     return [int(np.argmax(row >= row.max() - WINDOW_TIE)) for row in support]
 
 
-def covered(support: Matrix, threshold: float) -> list[int]:
-    """Indices of the outline points that some window supports to the threshold."""
-    return [index for index, row in enumerate(support) if row.size and float(row.max()) >= threshold]
+def covered(support: Matrix, threshold: float, by_facts: Mapping[int, float] | None = None) -> list[int]:
+    """Indices of the outline points that some window supports to the threshold, or, of headings, the facts (`by_facts`)."""
+    otherwise = by_facts or {}
+    return [index for index, row in enumerate(support) if row.size and max(float(row.max()), otherwise.get(index, 0.0)) >= threshold]
 
 
 def inversions(places: Sequence[int]) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from touchstone.scorers.summary.components import entities, facts, flow, length, semantic
+from touchstone.scorers.summary.components import entities, facts, flow, headings, length, semantic
 from touchstone.scorers.summary.components.nli_round import Block
 from touchstone.scorers.summary.components.rulings import NO_RULINGS, Rulings
 from touchstone.scorers.summary.components.support import for_sentences
@@ -92,7 +92,7 @@ class Components:
     """Every number of a case. `values`: the specification's, loss first; the rest are their inputs.
 
     `faithful`, `recalled`: support of each sentence and of each fact, with the judge's rulings; the matrices are the models' alone.
-    `stated_wrongly`: facts that a sentence in conflict is about.
+    `stated_wrongly`: facts that a sentence in conflict is about. `by_facts`: support of outline points that are headings, by their facts.
     """
 
     values: dict[str, float]
@@ -108,6 +108,7 @@ class Components:
     conflicts: list[Conflict] = field(default_factory=list)
     withdrawn: list[Conflict] = field(default_factory=list)
     stated_wrongly: set[int] = field(default_factory=set)
+    by_facts: dict[int, float] = field(default_factory=dict)
     entities: list[EntityMatch] = field(default_factory=list)
     covered: list[int] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
@@ -144,8 +145,11 @@ def weigh(
         losses["entities"] = entities.entities_loss(sum(entity.matched for entity in found), len(found))
 
     outline_support = borne_by_parts(support_of(asked.outline, probabilities, vectors, calibrated), windows)
-    covered = flow.covered(outline_support, settings.thresholds.coverage)
-    places = _places(outline_support, windows, asked.outline, covered)
+    # A heading says nothing that a text could entail; its facts stand for it. Only where the outline has vectors.
+    about = vectors.cosines(asked.facts.hypotheses, asked.outline.hypotheses) if settings.looks_near else np.zeros((0, 0))
+    by_facts = headings.heading_support(asked.outline.hypotheses, asked.facts.hypotheses, recalled, about) if settings.looks_near else {}
+    covered = flow.covered(outline_support, settings.thresholds.coverage, by_facts)
+    places = _places(headings.with_headings(outline_support, fact_support, about, by_facts), windows, asked.outline, covered)
     if asked.outline.hypotheses:
         coverage = len(covered) / len(asked.outline.hypotheses)
         in_order = flow.order(places, coverage)
@@ -168,6 +172,7 @@ def weigh(
         tokens=tokens[0],
         fact_support=fact_support,
         outline_support=outline_support,
+        by_facts=by_facts,
         sentence_support=sentences.support,
         sentence_contradiction=sentences.contradiction,
         faithful=[float(value) for value in sentences.faithful],
