@@ -37,8 +37,9 @@ class LossCase(Outbound):
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """Codes of what it gets wrong or has from nowhere, each once."""
-        return () if self.rules else tuple(dict.fromkeys(finding.code for finding in self.findings if finding.code not in OMISSIONS))
+        """Codes of what it gets wrong or has from nowhere, and of what lowered its label, each once."""
+        kept = (finding.code for finding in self.findings if finding.severity != "info" or finding.code == "label.bound")
+        return () if self.rules else tuple(code for code in dict.fromkeys(kept) if code not in OMISSIONS)
 
     @property
     def omissions(self) -> dict[str, int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from touchstone.schemas.result import Finding, Label, Severity
+from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES
-from touchstone.scorers.reporting.words import visible
+from touchstone.scorers.reporting.words import some, visible
 from touchstone.scorers.summary.components import facts, flow
 from touchstone.scorers.summary.components.questions import named_units
 from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
@@ -17,13 +17,19 @@ from touchstone.scorers.summary.omissions import missing_facts, quoted, uncovere
 from touchstone.scorers.summary.reading.evidence import CONFLICTS_SHOWN_MAX
 
 if TYPE_CHECKING:
+    from touchstone.scorers.summary.certainty import Certainty
     from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.questions import Asked
     from touchstone.scorers.summary.components.weighing import Components
     from touchstone.scorers.summary.sentences import Window
-    from touchstone.scorers.summary.settings import SummarySettings
+    from touchstone.scorers.summary.settings import Labels, SummarySettings
+    from touchstone.scorers.summary.total import Labelled
     from touchstone.scorers.summary.vectors import Matrix
 
+#: Code of the finding about statements that the model could not decide.
+UNSURE = "unsure"
+#: So many of them are named in its message; the details have all.
+UNSURE_SHOWN_MAX = 8
 #: Decimal places of numbers in the details.
 DIGITS = 4
 
@@ -69,10 +75,26 @@ def conflict_findings(conflicts: Sequence[Conflict], prepared: Prepared, *, quot
     return tuple(_finding(conflict, prepared, quote=quote) for conflict in worst_first(conflicts)[:CONFLICTS_SHOWN_MAX])
 
 
-def bound_finding(by_loss: Label, label: Label) -> tuple[Finding, ...]:
-    """The finding that explains a label that conflicts lowered; empty if they did not."""
-    message = f"the label is {label} because of the conflicts found; by the loss alone it would be {by_loss}"
-    return () if label == by_loss else (Finding(severity="info", code=LABEL_BOUND, path="loss", message=message),)
+def bound_finding(found: Labelled) -> tuple[Finding, ...]:
+    """The finding that explains a label that is lower than the loss alone would make it; empty if it is not."""
+    message = f"the label is {found.label} because of {' and '.join(found.because)}; by the loss alone it would be {found.by_loss}"
+    return (Finding(severity="info", code=LABEL_BOUND, path="loss", message=message),) if found.because else ()
+
+
+def unsure_finding(certainty: Certainty, labels: Labels) -> tuple[Finding, ...]:
+    """The finding that says which statements the model could not decide; empty if there are none. It is minor where they are too many for a Pass."""
+    said = [
+        f"{name} {some(tuple(str(index + 1) for index in unsure), UNSURE_SHOWN_MAX)} ({len(unsure)} of {whole})"
+        for name, unsure, whole in (("sentence", certainty.unsure_sentences, certainty.sentences), ("key fact", certainty.unsure_facts, certainty.facts))
+        if unsure
+    ]
+    message = f"the model is unsure of {' and of '.join(said)}; read them, or ask a judge (support: judge)"
+    return (Finding(severity="minor" if certainty.too_unsure(labels) else "info", code=UNSURE, path="generated", message=message),) if said else ()
+
+
+def unsure_details(certainty: Certainty) -> dict[str, Any]:
+    """Statements that the model, or the judge after it, left undecided: indices from 0."""
+    return {"unsure": {"facts": list(certainty.unsure_facts), "sentences": list(certainty.unsure_sentences)}}
 
 
 def _finding(conflict: Conflict, prepared: Prepared, *, quote: bool) -> Finding:

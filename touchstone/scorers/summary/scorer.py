@@ -14,12 +14,13 @@ from touchstone.scorers.base import Reading
 from touchstone.scorers.engines.base import TextTooLong
 from touchstone.scorers.judges.ask.consult import bounded, consult, judge_details, settled
 from touchstone.scorers.judges.ask.judge import Answer
+from touchstone.scorers.summary.certainty import certainty_of
 from touchstone.scorers.summary.components.length import same_tokenizer
 from touchstone.scorers.summary.components.preparing import GOLD_NOT_FOUND, NO_GOLD, STATEMENT_TOO_LONG, Prepared, Unscored, prepare
 from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
 from touchstone.scorers.summary.components.second_round import ask_again
 from touchstone.scorers.summary.components.weighing import Components, weigh
-from touchstone.scorers.summary.details import bound_finding, conflict_findings, details_of, findings_of, hard_fail_details
+from touchstone.scorers.summary.details import bound_finding, conflict_findings, details_of, findings_of, hard_fail_details, unsure_details, unsure_finding
 from touchstone.scorers.summary.judge_prompt import prompt
 from touchstone.scorers.summary.judging.judgement import CERTAIN, COMPONENT, HARD_FAIL, Judgement
 from touchstone.scorers.summary.judging.statement_ids import fields_of, rulings_of, source_shown
@@ -27,7 +28,7 @@ from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
 from touchstone.scorers.summary.omissions import omission_findings
 from touchstone.scorers.summary.settings import NAME, VERSION
-from touchstone.scorers.summary.total import capped, label_of, missing
+from touchstone.scorers.summary.total import labelled, missing
 from touchstone.scorers.summary.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -146,20 +147,20 @@ class SummaryLossScorer:
     def _card(self, case: SummaryCase, prepared: Prepared, asked: Asked, components: Components, judgement: Judgement | None) -> Scorecard:
         """The scorecard of a case that was weighed."""
         settings = self._settings
-        details = details_of(prepared, asked, components, settings)
+        certainty = certainty_of(components, settings)
+        details = details_of(prepared, asked, components, settings) | unsure_details(certainty)
         if judgement is not None:
             details |= {"parts": judgement.origins(components), "judge": judgement.details(components)}
-        by_loss = label_of(components.values["loss"], settings.labels)
-        label_by_values = capped(by_loss, components.conflicts, settings.conflicts)
-        in_vain = "" if judgement is None else judgement.in_vain
-        label, unjudged = bounded(label_by_values, "Review", in_vain)
+        by_values = labelled(components.values["loss"], components.conflicts, certainty, settings)
+        label, unjudged = bounded(by_values.label, "Review", "" if judgement is None else judgement.in_vain)
         return Scorecard(
             label=label,
             values=components.values,
             findings=(
                 *conflict_findings(components.conflicts, prepared, quote=settings.quote),
                 *omission_findings(prepared, components, quote=settings.quote),
-                *bound_finding(by_loss, label_by_values),
+                *unsure_finding(certainty, settings.labels),
+                *bound_finding(by_values),
                 *unjudged,
             ),
             failures=() if judgement is None else judgement.failures,

@@ -53,6 +53,9 @@ class Labels(Section):
 
     pass_loss_max: Share = 0.35
     review_loss_max: Share = 0.55
+    sure_min: Share = Field(0.5, description="the model is sure of a statement with so much support; below, and not unsupported, it is unsure")
+    unsure_share_max: Share = Field(0.34, description="a summary with a greater share of unsure sentences, or of unsure facts, is Review at best; 1: never")
+    unsupported_share_max: Share = Field(0.5, description="a summary with a greater share of unsupported sentences is Fail; 1: never")
 
     @model_validator(mode="after")
     def _in_order(self) -> Self:
@@ -81,7 +84,7 @@ class Conflicts(Section):
     )
     cap: Cap = Field("Review", description="the best label of a summary with a conflict")
     clinical_cap: Cap = Field("Fail", description="the best label where a clinical quantity, an allergy or a side of the body is wrong")
-    unsupported_cap: Cap = Field("none", description="the best label of a summary with an unsupported sentence")
+    unsupported_cap: Cap = Field("Review", description="the best label of a summary with an unsupported sentence")
 
 
 class CompressionTier(Section):

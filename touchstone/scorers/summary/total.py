@@ -1,10 +1,15 @@
-"""The weighted sum of the components (Loss V3 §2) and the label."""
+"""The weighted sum of the components (Loss V3 §2), the label by it, and what lowers that label."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from touchstone.scorers.summary.conflicts.conflict import DISPUTED, Conflict
-from touchstone.scorers.summary.settings import Cap, Conflicts, Labels, Weights
+from touchstone.scorers.summary.conflicts.conflict import DISPUTED, UNSUPPORTED, Conflict
+from touchstone.scorers.summary.settings import Cap, Conflicts, Labels, SummarySettings, Weights
+
+if TYPE_CHECKING:
+    from touchstone.scorers.summary.certainty import Certainty
 
 Label = Literal["Pass", "Review", "Fail"]
 COMPONENTS = ("facts", "entities", "flow", "semantic", "length")
@@ -48,3 +53,29 @@ def label_of(loss: float, labels: Labels) -> Label:
     if loss <= labels.pass_loss_max:
         return "Pass"
     return "Review" if loss <= labels.review_loss_max else "Fail"
+
+
+class Labelled(NamedTuple):
+    """A label. `by_loss`: what the loss alone makes it; `because`: what lowered it to `label`, in words; empty where nothing did."""
+
+    label: Label
+    by_loss: Label
+    because: tuple[str, ...]
+
+
+def labelled(loss: float, conflicts: Sequence[Conflict], certainty: Certainty, settings: SummarySettings) -> Labelled:
+    """The label by the loss, lowered by conflicts, by sentences that nothing supports, and by statements that the model is unsure of."""
+    labels, whole = settings.labels, certainty.sentences
+    by_loss = label_of(loss, labels)
+    unsupported = [one for one in conflicts if one.rule == UNSUPPORTED]
+    others = [one for one in conflicts if one.rule != UNSUPPORTED]
+    reached: dict[str, Label] = {
+        "the conflicts found": capped(by_loss, others, settings.conflicts),
+        f"sentences that nothing supports ({len(unsupported)} of {whole})": capped(by_loss, unsupported, settings.conflicts),
+    }
+    if certainty.is_mostly_unborne(labels):
+        reached[f"a text that the gold does not support ({len(certainty.unborne)} of {whole} sentences)"] = "Fail"
+    if by_loss == "Pass":
+        reached |= dict.fromkeys(certainty.too_unsure(labels), "Review")
+    label = max([by_loss, *reached.values()], key=RANKS.__getitem__)
+    return Labelled(label, by_loss, tuple(why for why, one in reached.items() if one == label != by_loss))

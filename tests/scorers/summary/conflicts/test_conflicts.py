@@ -118,5 +118,5 @@ def test_caps_only_lower_a_label() -> None:
     assert capped("Pass", [number, dose], caps) == "Fail"
     assert capped("Pass", [dose], Conflicts(clinical_cap="none")) == capped("Pass", [dose], Conflicts(clinical_cap="Review")) == "Review"
     assert capped("Pass", [dose], Conflicts(cap="none")) == capped("Pass", [dose], Conflicts(cap="Fail", clinical_cap="none")) == "Fail"
-    assert capped("Pass", [unsupported], caps) == "Pass"
-    assert capped("Pass", [unsupported], Conflicts(unsupported_cap="Review")) == "Review"
+    assert capped("Pass", [unsupported], caps) == "Review"
+    assert capped("Pass", [unsupported], Conflicts(unsupported_cap="none")) == "Pass"

@@ -55,6 +55,7 @@ def half_sure(premise: str, hypothesis: str) -> tuple[float, float]:
 
 
 def scorer(judge: Any, engines: TableEngines | None = None, **document: Any) -> SummaryLossScorer:
-    """The suite's scorer with a judge of the test's; support of the models is the entailment of the table."""
-    settings = resolve({}, {"support": "judge", "prefilter_top_k": 0, "engines": {"nli_model": "a/b"}, "judge_band_high": 0.8} | document)
+    """The suite's scorer with a judge of the test's; support of the models is the entailment of the table, and unsure statements bound no label."""
+    given = {"support": "judge", "prefilter_top_k": 0, "engines": {"nli_model": "a/b"}, "judge_band_high": 0.8, "labels": {"unsure_share_max": 1.0}}
+    settings = resolve({}, given | document)
     return SummaryLossScorer(engines or TableEngines(half_sure), settings, judge=judge)
