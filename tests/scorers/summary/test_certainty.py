@@ -33,9 +33,8 @@ async def test_a_summary_that_the_model_is_too_unsure_of_is_no_pass_and_says_why
     unsure = [finding for finding in card.findings if finding.code == "unsure"]
     assert (card.label, card.details["unsure"]) == (label, {"facts": [*range(count)], "sentences": [*range(count)]})
     assert [finding.severity for finding in unsure] == ["info" if label == "Pass" else "minor"][: bool(count)]
-    assert all(
-        finding.message.startswith(f"the model is unsure of sentence 1, 2, 3{', 4' * (count > 3)} ({count} of 10) and of key fact 1") for finding in unsure
-    )
+    numbers = ", ".join(str(number + 1) for number in range(count))
+    assert all(finding.message.startswith(f"the model is unsure of sentence {numbers} ({count} of 10) and of key fact 1,") for finding in unsure)
     bound = "the label is Review because of sentences that the model is unsure of (4 of 10) and facts that the model is unsure of (4 of 10)"
     assert reasons(card) == [f"{bound}; by the loss alone it would be Pass"][: label != "Pass"]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from touchstone.scorers.summary.conflicts.finding import sentences_of
+from touchstone.scorers.summary.reading.evidence import ABSENT
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.components.weighing import Components
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 class Certainty:
     """Statements by how sure the model is, as indices in ascending order; a judge's rulings are sure. `facts`, `sentences`: how many there are.
 
-    `unsure_facts`, `unsure_sentences`: support in the band, and in no conflict. `unborne`: sentences whose support lies below the band.
+    `unsure_facts`, `unsure_sentences`: support in the band, and in no conflict. A fact below it is missing; a sentence below it is in `unborne`.
     """
 
     facts: int
@@ -47,7 +48,7 @@ def certainty_of(components: Components, settings: SummarySettings) -> Certainty
     return Certainty(
         len(facts),
         len(sentences),
-        within(facts, low, high),
+        within(facts, ABSENT, high, components.stated_wrongly),
         within(sentences, low, high, sentences_of(components.conflicts)),
         tuple(index for index, support in enumerate(sentences) if support < low),
     )
