@@ -8,8 +8,8 @@ from tests.scorers.summary.judging.judges import scorer as judged
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.summary.certainty import Certainty
 from touchstone.scorers.summary.conflicts.conflict import Conflict
+from touchstone.scorers.summary.labels import labelled
 from touchstone.scorers.summary.settings import SummarySettings
-from touchstone.scorers.summary.total import labelled
 
 ALL = " ".join(FACTS)
 

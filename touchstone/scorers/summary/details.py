@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.questions import Asked
     from touchstone.scorers.summary.components.weighing import Components
+    from touchstone.scorers.summary.labels import Labelled
     from touchstone.scorers.summary.sentences import Window
     from touchstone.scorers.summary.settings import Labels, SummarySettings
-    from touchstone.scorers.summary.total import Labelled
     from touchstone.scorers.summary.vectors import Matrix
 
 #: Code of the finding about statements that the model could not decide.

@@ -26,9 +26,10 @@ from touchstone.scorers.summary.judging.judgement import CERTAIN, COMPONENT, HAR
 from touchstone.scorers.summary.judging.statement_ids import fields_of, rulings_of, source_shown
 from touchstone.scorers.summary.judging.uncertain import uncertain
 from touchstone.scorers.summary.judging.verdicts import StatementVerdicts
+from touchstone.scorers.summary.labels import labelled
 from touchstone.scorers.summary.omissions import omission_findings
 from touchstone.scorers.summary.settings import NAME, VERSION
-from touchstone.scorers.summary.total import labelled, missing
+from touchstone.scorers.summary.total import missing
 from touchstone.scorers.summary.vectors import Vectors
 
 if TYPE_CHECKING:

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from touchstone.scorers.summary.components.facts import best, f_beta, facts_loss, faithfulness, mean, precision
 from touchstone.scorers.summary.components.length import get_target_summary_length, length_loss, same_tokenizer
 from touchstone.scorers.summary.components.semantic import cosine, semantic_loss
+from touchstone.scorers.summary.labels import label_of
 from touchstone.scorers.summary.settings import Compression, CompressionTier, Labels, Weights
-from touchstone.scorers.summary.total import label_of, missing, total
+from touchstone.scorers.summary.total import missing, total
 
 SHARE = st.floats(0, 1)
 

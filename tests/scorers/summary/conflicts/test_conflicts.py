@@ -3,8 +3,8 @@ import pytest
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_words, scorer
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit, units_of
+from touchstone.scorers.summary.labels import capped
 from touchstone.scorers.summary.settings import Conflicts
-from touchstone.scorers.summary.total import capped
 
 NARRATIVE = (
     "Ada Brandt was admitted on 3 March. She was given apixaban 5 mg twice daily for a clot in the left leg. "
