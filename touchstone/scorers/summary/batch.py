@@ -251,7 +251,12 @@ def _judge(report: LossReport) -> tuple[Table, ...]:
 
 
 #: Count in the details of a result → its row.
-_COUNTED = {"asked": "{} asked", "differ": "{} of which the judge says otherwise than the models"}
+_COUNTED = {
+    "certain": "{} that the models were certain of",
+    "asked": "{} asked",
+    "not_asked": "{} uncertain and beyond what one call asks",
+    "differ": "{} of which the judge says otherwise than the models",
+}
 
 
 def _figures(report: LossReport) -> tuple[Figure, ...]:

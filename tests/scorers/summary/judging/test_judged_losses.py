@@ -25,6 +25,7 @@ async def test_a_case_without_anything_uncertain_costs_no_call() -> None:
     card = await scorer(judge, TableEngines(lambda premise, hypothesis: (0.95, 0.0))).score(case(ALL))
     assert not judge.asked
     assert (card.details["judge"]["state"], card.details["judge"]["calls"]) == ("certain", 0)
+    assert (card.details["judge"]["asked"], card.details["judge"]["certain"]) == ({"facts": 0, "sentences": 0}, {"facts": 10, "sentences": 10})
     assert ([one.check for one in card.not_checked], card.failures) == (["conflicts.unknown"], ())
 
 
@@ -41,6 +42,7 @@ async def test_the_result_says_what_came_from_the_judge_and_what_it_cost() -> No
     assert card.models["judge"] == "judge-1"
     assert card.details["parts"] == {"recall": {"judge": 5, "models": 5}, "precision": {"judge": 5, "models": 5}}
     assert (told["state"], told["calls"], told["cost_usd"], told["tokens_in"], told["cached"]) == ("answered", 1, USAGE.cost_usd, 900, False)
+    assert told["certain"] == {"facts": 5, "sentences": 5}
     assert (told["asked"], told["not_asked"], told["not_answered"]) == (
         {"facts": 5, "sentences": 5},
         {"facts": 0, "sentences": 0},

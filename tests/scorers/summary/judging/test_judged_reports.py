@@ -22,7 +22,7 @@ async def test_the_view_says_what_the_judge_did_and_what_a_case_costs() -> None:
     told = rows(judged, judged, silent, failed)
     assert (told["summaries judged"], told["summaries no verdict"], told["summaries that failed hard"]) == ("2", "1", "1")
     assert (told["requests"], told["requests per 1,000 cases"], told["cost per 1,000 cases, USD"]) == ("3", "750", f"{750 * USAGE.cost_usd:.4f}")
-    assert (told["facts asked"], told["sentences asked"]) == ("15", "15")
+    assert (told["facts asked"], told["sentences asked"], told["facts that the models were certain of"]) == ("15", "15", "15")
     assert told["facts of which the judge says otherwise than the models"] == "10"
 
 

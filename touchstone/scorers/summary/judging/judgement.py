@@ -63,11 +63,15 @@ class Judgement:
         return tuple(found)
 
     def details(self, components: Components) -> dict[str, Any]:
-        """For programs: questions and answers by index from 0, where the judge differs from the models, and the cost."""
+        """For programs: questions and answers by index from 0, how many statements the models were certain of, where the judge differs, the cost."""
         parts, rulings = self.parts, self.rulings
         return judge_details(self.outcome, next(iter(self.failures), None)) | {
             "asked": {"facts": len(parts.facts), "sentences": len(parts.sentences)},
             "not_asked": {"facts": parts.facts_left_out, "sentences": parts.sentences_left_out},
+            "certain": {
+                "facts": len(components.recalled) - len(parts.facts) - parts.facts_left_out,
+                "sentences": len(components.faithful) - len(parts.sentences) - parts.sentences_left_out,
+            },
             "not_answered": self._unanswered(),
             "differ": {
                 "facts": _differing(rulings.facts, parts.cheap_facts or {}),

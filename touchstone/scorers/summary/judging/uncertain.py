@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from touchstone.scorers.summary.components.rulings import Word
     from touchstone.scorers.summary.components.weighing import Components
     from touchstone.scorers.summary.settings import SummarySettings
-    from touchstone.scorers.summary.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +36,7 @@ class Uncertain:
 def uncertain(components: Components, asked: Asked, settings: SummarySettings) -> Uncertain:
     """Facts with a support in the band or a conflict about them; sentences with a finding or a support in the band."""
     low, high = settings.judge_band_low, settings.judge_band_high
-    recalled = components.recalled
-    sentences = facts.best(components.sentence_support)
+    recalled, sentences = components.recalled, components.faithful
     in_conflict = {one.sentence for one in components.conflicts if one.is_conflict}
     clinical = {one.sentence for one in components.conflicts if one.clinical}
     found = {one.sentence for one in components.conflicts}
@@ -51,16 +49,16 @@ def uncertain(components: Components, asked: Asked, settings: SummarySettings) -
         kept_sentences,
         len(wanted_facts) - len(kept_facts),
         len(wanted_sentences) - len(kept_sentences),
-        {index: _word(float(recalled[index]), index in asked.wrong_facts) for index in kept_facts},
-        {index: _word(float(sentences[index]), index in in_conflict) for index in kept_sentences},
+        {index: _word(recalled[index], index in asked.wrong_facts) for index in kept_facts},
+        {index: _word(sentences[index], index in in_conflict) for index in kept_sentences},
     )
 
 
-def _most(wanted: Sequence[int], support: Vector | Sequence[float], count: int, first: Sequence[Collection[int]]) -> tuple[int, ...]:
+def _most(wanted: Sequence[int], support: Sequence[float], count: int, first: Sequence[Collection[int]]) -> tuple[int, ...]:
     """At most `count` of the wanted ones: members of the collections in `first`, then those with a support nearest to a half."""
     if len(wanted) <= count:
         return tuple(wanted)
-    order = sorted(wanted, key=lambda index: (*(index not in group for group in first), abs(float(support[index]) - 0.5), index))
+    order = sorted(wanted, key=lambda index: (*(index not in group for group in first), abs(support[index] - 0.5), index))
     return tuple(sorted(order[:count]))
 
 
