@@ -153,7 +153,8 @@ class SummaryLossScorer:
         if judgement is not None:
             details |= {"parts": judgement.origins(components), "judge": judgement.details(components)}
         by_values = labelled(components.values["loss"], components.conflicts, certainty, settings)
-        label, unjudged = bounded(by_values.label, "Review", "" if judgement is None else judgement.in_vain)
+        in_vain = "" if judgement is None else judgement.in_vain
+        label, unjudged = bounded(by_values.label, "Review", in_vain)
         return Scorecard(
             label=label,
             values=components.values,

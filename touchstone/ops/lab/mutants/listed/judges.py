@@ -76,9 +76,25 @@ JUDGES: tuple[Mutant, ...] = (
         "refusal_passes_as_a_summary",
         "the same for a summary",
         "touchstone/scorers/summary/scorer.py",
-        'bounded(label_by_values, "Review", in_vain)',
-        'bounded(label_by_values, "Review", "")',
+        'bounded(by_values.label, "Review", in_vain)',
+        'bounded(by_values.label, "Review", "")',
         ("tests/scorers/summary/judging/test_judges_that_fail.py",),
+    ),
+    Mutant(
+        "unsure_summary_passes",
+        "a summary of which the model is too unsure is no Pass",
+        "touchstone/scorers/summary/labels.py",
+        'dict.fromkeys(certainty.too_unsure(labels), "Review")',
+        'dict.fromkeys((), "Review")',
+        ("tests/scorers/summary/test_certainty.py",),
+    ),
+    Mutant(
+        "unsupported_text_is_no_fail",
+        "a text that the gold does not support is Fail",
+        "touchstone/scorers/summary/labels.py",
+        "if certainty.is_mostly_unborne(labels):",
+        "if False:",
+        ("tests/scorers/summary/test_certainty.py",),
     ),
     # -- a label and its number
     Mutant(
