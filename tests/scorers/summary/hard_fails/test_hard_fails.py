@@ -91,6 +91,8 @@ WHOLE = [
     "Eleven turbines were approved, 14 to 3",
     "310 houses were damaged. Killed: 0",
     "The youngest is 3.",
+    "He is home.\n\n*",
+    "- places to stay\n- things to look out for\n- a town to start from",
     "They sold paint, rope, etc...",
     "The case was decided on 3 March.\n\nSmith v Jones [2019] EWCA Civ 114",
     "See you on Friday!\n\nxx Mum",
@@ -145,6 +147,11 @@ CUT = [
     "AB – chase the surveyor\nCD – book the",
     "The cost rose to €400 and",
     "1. Rest.\n2. Drink.\n3.",
+    "1. Rest.\n2. Drink.\n3",
+    "- new track\n- two stops\n-",
+    "He is home.\n\n# Plan\n\nRest.\n\n#",
+    "- a crack in the wall\n- repairs in May\n- help from",
+    "- a crack was found\n- the dam was lowered\n- repairs will",
     "The kit holds (a) a whistle; (b) a mirror; (c)",
 ]
 
@@ -173,6 +180,12 @@ def test_a_text_that_ends_mid_sentence_does_not(text: str) -> None:
         ("- new track\n- two stops\n- replacement bu", "Buses run instead.", True),
         ("- new track\n- two stops\n- buses", "The bus runs instead.", False),
         ("- apixaban 5 mg\n- furosem", "He takes furosemide.", True),
+        ("- apixaban 5 mg\n- bisoprolol 2.5", "He takes bisoprolol 2.5 mg.", True),
+        ("- apixaban 5 mg\n- temperature 38.2", "He has a fever of 38.2 °C.", False),
+        ("They reached Camp 4.", "The wall is 4.5 m high.", False),
+        ("The dam was lowered by four metres", "It was lowered by four metres.", False),
+        ("The dam was lowered by four metres", "It was lowered by four metres in May.", True),
+        ("The dam (lowered by four metres", "It was lowered by four metres.", True),
         ("- apixaban 5 mg\n- ramipril 5 mg\n- walk", "He is walking.", False),
     ],
 )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from touchstone.scorers.summary.hard_fails.commentary.detection import commentary_in, told_by
 from touchstone.scorers.summary.hard_fails.commentary.dialogue import without_speech
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import FOREIGN
-from touchstone.scorers.summary.hard_fails.endings.against import is_cut_beside
+from touchstone.scorers.summary.hard_fails.endings.against import ends_beside, is_cut_beside
 from touchstone.scorers.summary.hard_fails.endings.whole import ends_whole
 from touchstone.scorers.summary.hard_fails.generation import Generation
 from touchstone.scorers.summary.sentences import Span, split
@@ -60,9 +60,14 @@ def breaches(generation: Generation, spans: Sequence[Span], told: Told = UNTOLD)
         narrative = [part for whole in told.narrative for part in _sentences(whole)]
         suspected = list(commentary_in(sentences, told_by(narrative, _PIECES.split(told.source))))
     found = [Breach(META_COMMENTARY, index) for index in suspected[:FINDINGS_MAX]]
-    if spans and not generation.leaves and (not ends_whole(text) or is_cut_beside(text, (*told.narrative, told.source))):
+    if spans and not generation.leaves and _is_cut(text, (*told.narrative, told.source)):
         found.append(Breach(TRUNCATED, len(spans) - 1))
     return found
+
+
+def _is_cut(text: str, told: Sequence[str]) -> bool:
+    """True if a text breaks off, by itself or beside what the gold tells."""
+    return is_cut_beside(text, told) if ends_whole(text) else not ends_beside(text, told)
 
 
 def _sentences(text: str) -> list[str]:

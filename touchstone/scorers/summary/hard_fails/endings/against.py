@@ -22,6 +22,13 @@ _COUNTED_IN = re.compile(r"\s?(?:million|billion|trillion|thousand|hundred|per ?
 _ITEM = re.compile(r"^\s*(?:[-*+•◦▪‣·]|\(?\d{1,3}[.)])\s+(\S.*)$", re.MULTILINE)
 #: Endings that one form of a word has and another lacks.
 _INFLECTED = re.compile(r"(?:e?[sd]|ing|ly|al|ally|e?rs?|ors?|ments?|a?t?ions?|ness|able|ible|ity|ies|ied|y|ists?|ive|ous|ful|less|age|ance|ence|'s)")
+#: A mark of an item, a heading or a row that stands alone in the last line.
+_BARE_MARK = re.compile(r"[-*+•◦▪‣·|]|#{1,6}")
+_LINES_MAX = 60
+_LAST_TWO = re.compile(r"(?<![\w.,])([\w'’-]+)\s+([\w'’%-]{2,})$")
+#: The number at the end of an item, and a unit as others write behind theirs.
+_LAST_NUMBER = re.compile(r"(?<![\w.,/])\d+(?:[.,]\d+)?$")
+_UNIT = re.compile(r"\s?([a-zA-Zµ%°]{1,4}(?:/[a-zA-Z]+)?)\b")
 _MARK = re.compile(r"(?:^|[\s])\(?(?P<mark>\d{1,2}|[a-h])(?P<close>[.)])$")
 #: So many words of the end are compared with the words around a number.
 _NEAR_CHARS = 160
@@ -30,11 +37,25 @@ _NEAR_CHARS = 160
 def is_cut_beside(text: str, told: Sequence[str]) -> bool:
     """True if the end of a text, whole by itself, goes on in what the gold tells: "The height is 3." beside "3.5 m", "- furosem" beside "furosemide"."""
     end = text.rstrip()[-TAIL_CHARS:]
-    return _is_cut_number(end, told) or _is_cut_word(text, end, told)
+    return _is_cut_number(end, told) or _is_cut_word(text, end, told) or _lacks_its_unit(text, told)
+
+
+def ends_beside(text: str, told: Sequence[str]) -> bool:
+    """True if the last two words of a text end a sentence of the gold, so that it lacks nothing but the full stop; False inside brackets or quotations."""
+    last = _LAST_TWO.search(text.rstrip()[-TAIL_CHARS:])
+    if last is None or text.count("(") > text.count(")") or any(text.count(mark) % 2 for mark in '"`'):
+        return False
+    ending = re.compile(rf"\b{re.escape(last[1])}\s+{re.escape(last[2])}[\"”’)]*[.!?](?:\s|[\"”’)]|$)", re.IGNORECASE)
+    return any(ending.search(whole) for whole in told)
 
 
 def ends_with_mark(text: str) -> bool:
-    """True if a text ends with the number of an item that is not there: "1. Rest. 2. Drink. 3."."""
+    """True if a text ends with the mark of an item or a heading that is not there: "1. Rest. 2. Drink. 3.", or a dash below items."""
+    lines = [line.strip() for line in text.rstrip().splitlines()[-_LINES_MAX:] if line.strip()]
+    if len(lines) > 1 and _BARE_MARK.fullmatch(lines[-1]) and any(line.startswith(f"{lines[-1]} ") for line in lines[:-1]):
+        return True
+    if len(lines) > 1 and lines[-1].isdigit() and re.match(rf"\(?{int(lines[-1]) - 1}[.)]\s", lines[-2]):
+        return True
     marked = _MARK.search(text.rstrip()[-TAIL_CHARS:])
     if marked is None:
         return False
@@ -60,8 +81,8 @@ def _is_cut_number(end: str, told: Sequence[str]) -> bool:
     whole = rf"(?<![\w.,]){part}(?![.,:]?\w)"
     if spelled.isdigit() and int(spelled) < len(_SPELLED):
         whole += rf"|\b{_SPELLED[int(spelled)]}\b"
-    said = {word[:4].lower() for word in _WORDS.findall(end[-_NEAR_CHARS:])}
-    return _likeness(longer, told, said) > _likeness(re.compile(whole, re.IGNORECASE), told, said)
+    said = _stems(end[-_NEAR_CHARS:], stopped["before"] or "")
+    return _likeness(longer, told, said) > max(0, _likeness(re.compile(whole, re.IGNORECASE), told, said))
 
 
 def _lacks_its_count(end: str, part: str, told: Sequence[str]) -> bool:
@@ -75,15 +96,19 @@ def _lacks_its_count(end: str, part: str, told: Sequence[str]) -> bool:
 
 
 def _likeness(pattern: re.Pattern[str], told: Sequence[str], said: set[str]) -> int:
-    """How many words the surroundings of a pattern share with the end of the text, at most; -1 if the pattern is nowhere."""
-    return max(
-        (
-            len(said & {word[:4].lower() for word in _WORDS.findall(text[max(0, found.start() - _NEAR_CHARS // 2) : found.end() + _NEAR_CHARS // 2])})
-            for text in told
-            for found in pattern.finditer(text)
-        ),
-        default=-1,
-    )
+    """How much the surroundings of a pattern are like the end of the text, at most; -1 if the pattern is nowhere."""
+    return max((len(said & _around(text, found)) for text in told for found in pattern.finditer(text)), default=-1)
+
+
+def _around(text: str, found: re.Match[str]) -> set[str]:
+    """The stems around a number, and the word before it."""
+    before = text[max(0, found.start() - _NEAR_CHARS // 2) : found.start()]
+    return _stems(before + text[found.end() : found.end() + _NEAR_CHARS // 2], before.rstrip().rpartition(" ")[2])
+
+
+def _stems(text: str, before: str) -> set[str]:
+    """The beginnings of longer words, and the word before a number."""
+    return {word[:4].lower() for word in _WORDS.findall(text)} | ({f"{before.lower()} "} if before else set())
 
 
 def _is_cut_word(text: str, end: str, told: Sequence[str]) -> bool:
@@ -101,3 +126,14 @@ def _is_cut_word(text: str, end: str, told: Sequence[str]) -> bool:
     longer = re.compile(rf"\b{re.escape(last[0])}(\w*)", re.IGNORECASE)
     rests = {found[1].lower() for whole in told for found in longer.finditer(whole)}
     return bool(rests) and all(len(rest) > 1 and _INFLECTED.fullmatch(rest) is None for rest in rests)
+
+
+def _lacks_its_unit(text: str, told: Sequence[str]) -> bool:
+    """True if the last item ends with a number that the gold always writes with a unit, as another item does: "bisoprolol 2.5" below "apixaban 5 mg"."""
+    items = _ITEM.findall(text)
+    last = _LAST_NUMBER.search(items[-1]) if len(items) > 1 and text.rstrip().endswith(items[-1].rstrip()) else None
+    if last is None:
+        return False
+    units = {unit[1] for item in items[:-1] for number in re.finditer(r"\d", item) if (unit := _UNIT.match(item, number.end()))}
+    found = [_UNIT.match(whole, place.end()) for whole in told for place in re.finditer(rf"(?<![\w.,]){re.escape(last[0])}(?![.,]?\d)", whole)]
+    return bool(found) and all(unit is not None and unit[1] in units for unit in found)

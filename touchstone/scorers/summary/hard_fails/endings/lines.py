@@ -9,6 +9,7 @@ from touchstone.scorers.summary.hard_fails.endings.words import (
     BRANCHING,
     FINITE,
     HANGING,
+    PARTLESS,
     STOPS_SHORT,
     SUBJECT,
     TERMINAL,
@@ -128,6 +129,8 @@ def is_whole_item(lines: Lines, bare: str) -> bool | None:
         return False
     if ends and ends <= TERMINAL and (len(others) > 1 or SUBJECT.match(words)) and len(words.split()) > 3:
         return False  # a list of sentences, and the last of them has no end
+    if len(others) > 1 and PARTLESS.search(bare) and not BRANCHING.search(words) and not any(HANGING.search(line) for line in others):
+        return False  # "Help from" below items that end with no such word
     if len(words.split()) > 5 and HANGING.search(bare) and not BRANCHING.search(words):
         return False
     return not (SUBJECT.match(words) and AUXILIARY.search(bare) and not BRANCHING.search(words))

@@ -21,6 +21,8 @@ AUXILIARY = re.compile(
     r"(?:^|\s)(?:is|are|was|were|be|been|being|has|have|had|will|would|can|could|should|may|might|must|did|does|do|that|which|who|if|while|when)$"
 )
 HANGING = re.compile(r"\s(?:of|to|with|for|from|by|at|into|between|as)$")
+#: What an item seldom ends with, though some do ("things to look out for").
+PARTLESS = re.compile(r"\s(?:of|from|into|between|during|per|via|will|would|should|must|might|could)$")
 FINITE = re.compile(r"\b(?:is|are|was|were|has|have|had|will|would|can|could|should|may|might|must|did|does)\b")
 BRANCHING = re.compile(r"\b(?:what|which|that|who|whom|how|where|when|why|as|than|if|so)\b(?=.*\s)", re.IGNORECASE)
 BEFORE_NAME = re.compile(r"(?:^|[\s(])(?:dr|mr|mrs|ms|prof|rep|sen|gov|gen|col|lt|sgt|vs|e\.g|i\.e|approx|fig|cf|viz)\.$", re.IGNORECASE)
