@@ -40,6 +40,10 @@ ProfileOption = Annotated[
 PackageOption = Annotated[
     list[Path] | None, typer.Option("--package", help="FHIR package: a folder or .tgz file, beside ~/.fhir/packages; repeatable.", show_default=False)
 ]
+Hl7v2ProfileOption = Annotated[
+    list[Path] | None,
+    typer.Option("--hl7v2-profile", help="HL7 v2 conformance profile in NIST's XML: its PROFILE.xml or a folder; repeatable.", show_default=False),
+]
 MinPassRateOption = Annotated[
     float | None, typer.Option("--min-pass-rate", min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)
 ]
@@ -265,6 +269,7 @@ def validate(
     jobs: JobsOption = 1,
     profile: ProfileOption = None,
     package: PackageOption = None,
+    hl7v2_profile: Hl7v2ProfileOption = None,
     config: ClinicalConfigOption = None,
 ) -> None:
     """Validate clinical files of any mix and report them; the format of each is recognised from its content.
@@ -282,7 +287,7 @@ def validate(
     from touchstone.scorers.clinical import SUITE
 
     with one_line_errors():
-        settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package)
+        settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package, hl7v2_profiles=hl7v2_profile)
         paths = paths_of(files)
         places = written.places()
         earlier = earlier_report(SUITE, compared)
@@ -295,7 +300,15 @@ def validate(
     end_with(SUITE, verdict)
 
 
-def _settings(config: Path | None, *, formats: str | None, quote: bool | None, profiles: list[str] | None, packages: list[Path] | None) -> "ClinicalSettings":
+def _settings(
+    config: Path | None,
+    *,
+    formats: str | None,
+    quote: bool | None,
+    profiles: list[str] | None,
+    packages: list[Path] | None,
+    hl7v2_profiles: list[Path] | None = None,
+) -> "ClinicalSettings":
     """Command line > environment > document > defaults."""
     from touchstone.scorers.clinical.settings import DOCUMENT_NAME, resolve
     from touchstone.scorers.json_documents import read_document, read_document_if_present
@@ -309,6 +322,7 @@ def _settings(config: Path | None, *, formats: str | None, quote: bool | None, p
         overrides["quote"] = quote
     fhir = {"profiles": profiles, "packages": packages}
     overrides |= {"fhir": given} if (given := {name: value for name, value in fhir.items() if value}) else {}
+    overrides |= {"hl7v2": {"profiles": hl7v2_profiles}} if hl7v2_profiles else {}
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 

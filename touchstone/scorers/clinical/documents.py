@@ -15,7 +15,7 @@ from touchstone.scorers.clinical.format_detection import as_bytes, sniff
 from touchstone.scorers.clinical.formats import ccda, fhir, hl7v2
 from touchstone.scorers.clinical.report import GRAVE, Context, Report, now_utc
 from touchstone.scorers.clinical.settings import ClinicalSettings
-from touchstone.scorers.clinical.validator_options import ccda_options, check_packages, check_rules, fhir_options, membership_source
+from touchstone.scorers.clinical.validator_options import ccda_options, check_packages, check_rules, fhir_options, hl7v2_profiles, membership_source
 
 #: The clock of a document is set to one of these years.
 YEAR_MIN, YEAR_MAX = 1900, 9000
@@ -58,6 +58,7 @@ class DocumentValidator:
         check_packages(self._options)
         self._ccda = ccda_options(settings, self._source)
         check_rules(self._ccda)
+        self._hl7v2_profiles = hl7v2_profiles(settings)
         self._context = Context(now, quote=settings.quote)
 
     @property
@@ -78,7 +79,7 @@ class DocumentValidator:
             report = fhir.validate(data, context, self._options)
             return _judged(form, report, fhir.is_valid)
         if form == "hl7v2":
-            report = hl7v2.validate(data, context, source=self._source)
+            report = hl7v2.validate(data, context, source=self._source, profiles=self._hl7v2_profiles)
             return _judged(form, report, _conforms)
         if form == "ccda":
             report = ccda.validate(data, context, self._ccda)

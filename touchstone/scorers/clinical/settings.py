@@ -75,6 +75,12 @@ class FhirSettings(Section):
     security: bool = Field(False, description="text that looks like HTML is an error")
 
 
+class Hl7v2Settings(Section):
+    """Options of HL7 v2 validation; docs/hl7v2-profiles.md explains them."""
+
+    profiles: Paths = Field((), max_length=PROFILES_MAX, description="conformance profiles in NIST's XML: the folders that IGAMT or TCAMT exported")
+
+
 class CcdaSettings(Section):
     """Options of C-CDA validation; docs/ccda.md explains them."""
 
@@ -133,6 +139,7 @@ class ClinicalSettings(Section):
     formats: Annotated[tuple[ClinicalFormat, ...], BeforeValidator(_a_list)] = CLINICAL_FORMATS
     terminology: TerminologySettings = TerminologySettings()
     fhir: FhirSettings = FhirSettings()
+    hl7v2: Hl7v2Settings = Hl7v2Settings()
     ccda: CcdaSettings = CcdaSettings()
     limits: Limits = Limits()
     judge: JudgeRequestSettings = JudgeRequestSettings()
@@ -177,7 +184,20 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
         "fhir": fhir.model_dump(mode="json", exclude={"packages"}) | {"packages": [_digest(path) for path in fhir.packages]},
         "ccda": ccda.model_dump(mode="json", exclude={"rules", "xsd"})
         | {"rules": [_digest(path) for path in ccda.rules], "xsd": None if ccda.xsd is None else _digest(ccda.xsd)},
+        # Only where some are loaded, so that the fingerprint of others stays what it was.
+        **({"hl7v2": {"profiles": [_digest_of_all(path) for path in settings.hl7v2.profiles]}} if settings.hl7v2.profiles else {}),
     }
+
+
+def _digest_of_all(path: Path) -> str:
+    """A digest of the XML files of a folder and below it, or of a file and those beside it."""
+    path = path.expanduser()
+    if not path.exists():
+        return "absent"
+    digest = sha256()
+    for at in sorted((path if path.is_dir() else path.parent).rglob("*.[xX][mM][lL]")):
+        digest.update(f"{at.name}:{_digest(at)};".encode())
+    return digest.hexdigest()[:16]
 
 
 def _digest(path: Path) -> str:

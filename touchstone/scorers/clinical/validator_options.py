@@ -12,7 +12,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checks.code_tables import CodeTables, FirstAnswer, Layout, read_code_table
 from touchstone.scorers.clinical.checks.terminology import CVX, LOINC, RXNORM, MembershipSource
 from touchstone.scorers.clinical.checks.terminology_server import TerminologyServer, umls_server
-from touchstone.scorers.clinical.formats import ccda, fhir
+from touchstone.scorers.clinical.formats import ccda, fhir, hl7v2
 from touchstone.scorers.clinical.formats.ccda.rules import rule_files, rules_of
 from touchstone.scorers.clinical.formats.ccda.schema import schema_of
 from touchstone.scorers.clinical.formats.fhir.profiles.library import can_be_checked
@@ -102,6 +102,14 @@ def check_packages(options: fhir.Options) -> None:
     for url in options.profiles:
         if not can_be_checked(url, options):
             raise ConfigError(f"fhir.profiles: no package here has {url[:200]}; check the URL, or name its package (fhir.packages, --package)")
+
+
+def hl7v2_profiles(settings: ClinicalSettings) -> hl7v2.Profiles | None:
+    """The conformance profiles of the settings. Raises `ConfigError` for one that cannot be used: a gate with a mistyped one would always pass."""
+    if not settings.hl7v2.profiles:
+        return None
+    with _naming("hl7v2.profiles"):
+        return hl7v2.Profiles(hl7v2.load_profiles(settings.hl7v2.profiles))
 
 
 def ccda_options(settings: ClinicalSettings, source: MembershipSource | None) -> ccda.Options:

@@ -2,6 +2,8 @@
 
 from touchstone.scorers.clinical.formats.hl7v2.charset import decode
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Document, Message, Segment, read
+from touchstone.scorers.clinical.formats.hl7v2.nist.loading import load_profiles
+from touchstone.scorers.clinical.formats.hl7v2.nist.selection import Profiles
 from touchstone.scorers.clinical.formats.hl7v2.validator import validate
 
-__all__ = ["Document", "Message", "Segment", "decode", "read", "validate"]
+__all__ = ["Document", "Message", "Profiles", "Segment", "decode", "load_profiles", "read", "validate"]

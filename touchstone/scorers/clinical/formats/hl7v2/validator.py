@@ -16,8 +16,9 @@ from touchstone.scorers.clinical.formats.hl7v2.header import check_header, struc
 from touchstone.scorers.clinical.formats.hl7v2.identities import AUTHORITIES, check_authorities, check_patient
 from touchstone.scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, FIELDS_MAX, SEGMENTS_MAX, Document, Message, Segment, read
 from touchstone.scorers.clinical.formats.hl7v2.measures import Patient
+from touchstone.scorers.clinical.formats.hl7v2.nist.selection import Profiles
 from touchstone.scorers.clinical.formats.hl7v2.observations import WITHIN_GROUP, Observations, check_bound
-from touchstone.scorers.clinical.formats.hl7v2.profiles import check_profiles
+from touchstone.scorers.clinical.formats.hl7v2.profiles import check_profiles, declared
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Version, load
 from touchstone.scorers.clinical.formats.hl7v2.terminology import Terms
 from touchstone.scorers.clinical.formats.hl7v2.times import TIMES, check_order, check_times, past_limit
@@ -57,24 +58,25 @@ def _without_tables(version: str) -> NotChecked:
     return NotChecked(check="hl7v2.tables", reason=f"the source has no code tables for HL7 {version}")
 
 
-def validate(data: bytes, context: Context | None = None, *, source: MembershipSource | None = None) -> Report:
+def validate(data: bytes, context: Context | None = None, *, source: MembershipSource | None = None, profiles: Profiles | None = None) -> Report:
     """Validate one HL7 v2 document: a message, several, or a batch. Never raises.
 
     The code of a finding begins with its check (structure, data_types, valuesets, identifiers, datetimes, observations, units, plausibility,
     terminology, profile), and `rules_fired` counts by the same names. `source`: looks up code systems that are not shipped (a terminology server,
-    the user's own tables); it may block, for QUESTIONS_MAX codes and about ASKING_S_MAX at most.
+    the user's own tables); it may block, for QUESTIONS_MAX codes and about ASKING_S_MAX at most. `profiles`: conformance profiles, of which each
+    message's own is applied.
     """
     context = context or Context()
     report = Report()
     try:
-        check_document(data, context, report, source)
+        check_document(data, context, report, source, profiles)
     except Exception as error:  # noqa: BLE001 - a defect of the validator is reported as one, and costs one document
         report.add(context.finding("critical", "structure.internal", "MSH", f"The validator failed ({type(error).__name__})"))
         report.skip("hl7v2", "the validator failed on this document")
     return report
 
 
-def check_document(data: bytes, context: Context, report: Report, source: MembershipSource | None = None) -> Document:
+def check_document(data: bytes, context: Context, report: Report, source: MembershipSource | None = None, profiles: Profiles | None = None) -> Document:
     """Read and check a document; returns everything that was read."""
     findings = Findings(context, report)
     if len(data) > DATA_BYTES_MAX:
@@ -99,7 +101,7 @@ def check_document(data: bytes, context: Context, report: Report, source: Member
     for message in document.messages:
         before = len(report.findings)
         of_message = Findings(context, report, f"message[{message.number}]/" if len(document.messages) > 1 else "")
-        check_message(message, of_message, terms)
+        check_message(message, of_message, terms, profiles)
         check_header_alone(message, of_message)
         if message is document.messages[-1] and is_open(text, PADDING):
             check_end(document, of_message, before)
@@ -108,14 +110,19 @@ def check_document(data: bytes, context: Context, report: Report, source: Member
     return document
 
 
-def check_message(message: Message, findings: Findings, terms: Terms) -> None:
+def check_message(message: Message, findings: Findings, terms: Terms, profiles: Profiles | None = None) -> None:
     """Check one message."""
     report = findings.report
     header = message.segments[0]
     version = version_of(header, findings)
     check_header(header, version, findings)
     _check_order_of_segments(message, header, version, findings)
-    is_strict = check_profiles(message, header, version, findings)
+    loaded = profiles.choose(header, findings) if profiles is not None else None
+    if loaded is None:
+        is_strict = check_profiles(message, header, version, findings)
+    else:  # the loaded profile says more than the list of required fields that is built in
+        own = declared(header)
+        is_strict = own is not None and own.is_strict
     if version.number <= WITHOUT_TABLES:
         findings.not_checked(_without_tables(version.name))
     findings.not_checked(USER_TABLES)
@@ -132,6 +139,8 @@ def check_message(message: Message, findings: Findings, terms: Terms) -> None:
     report.fired("data_types", fields_checked)
     _check_meaning(message, version, findings, is_strict=is_strict)
     check_marks(message, findings)
+    if loaded is not None:
+        loaded.check(message, findings)
 
 
 def _unknown_segment(segment: Segment, version: Version, findings: Findings) -> None:

@@ -1,0 +1,1 @@
+"""Conformance profiles as NIST's tools export them, applied to messages."""

@@ -1,0 +1,188 @@
+"""Checks one message by one profile: usage, cardinality, length and constants of every element, then the rules bound to it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from touchstone.schemas.result import NotChecked, Severity
+from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.nist.model import Datatype, Element, GroupPlace, Profile, SegmentFlavor, SegmentPlace
+from touchstone.scorers.clinical.formats.hl7v2.nist.tree import NULL, Node, Tree
+
+#: Codes of the base standard that say the same as a profile's finding at the same path: one fault is one finding.
+SAME: Final = {
+    "profile.required-segment": frozenset({"structure.missing-segment"}),
+    "profile.required-field": frozenset({"structure.required-field", "structure.encoding-characters"}),
+    "profile.cardinality": frozenset({"structure.cardinality"}),
+    "profile.unexpected-segment": frozenset({
+        "structure.unexpected-segment", "structure.misplaced-segment", "structure.unknown-segment", "structure.segment-name",
+    }),
+    "profile.value-set": frozenset({"valuesets.code"}),
+}  # fmt: skip
+#: Names listed in one entry of `not_checked`.
+NAMES_MAX: Final = 8
+CHECK: Final = "hl7v2.profile"
+TEXT_MAX: Final = 300
+
+
+def listed(names: set[str]) -> str:
+    """Some names, and how many more there are."""
+    some = sorted(names)
+    return ", ".join(some[:NAMES_MAX]) + (f" and {len(some) - NAMES_MAX} more" if len(some) > NAMES_MAX else "")
+
+
+class Sink:
+    """Takes the findings of one profile in one message, and what could not be decided."""
+
+    def __init__(self, profile: Profile, findings: Findings) -> None:
+        self.profile, self._findings = profile, findings
+        self.title = profile.title
+        self.fired = 0
+        self.undecided: set[str] = set()
+        self.sets: set[str] = set()
+        self._known: dict[str, set[str]] = {}
+        prefix = findings.prefix
+        for found in findings.report.findings:
+            if found.severity in {"critical", "major"} and found.path.startswith(prefix):
+                self._known.setdefault(found.code, set()).add(found.path[len(prefix) :])
+
+    def add(self, severity: Severity, code: str, path: str, text: str, *, suggestion: str | None = None) -> None:
+        """Add a finding, unless the base standard's check has reported the same fault at the same place."""
+        if any(path in self._known.get(base, ()) for base in SAME.get(code, ())):
+            return
+        self._findings.add(severity, code, path, text[:TEXT_MAX], suggestion=suggestion)
+
+    def close(self) -> None:
+        """Report what was not decided, and how many rules were applied."""
+        self._findings.report.fired("profile", self.fired)
+        if self.profile.unknown:
+            named = {f"{name} ({count})" if count > 1 else name for name, count in self.profile.unknown.items()}
+            self._skip(f"constructs that this reader does not know: {listed(named)}")
+        if self.undecided:
+            self._skip(f"rules that could not be decided on this message: {listed(self.undecided)}")
+        if self.sets:
+            self._skip(f"codes of value sets that the profile excludes or does not list: {listed(self.sets)}")
+
+    def _skip(self, reason: str) -> None:
+        self._findings.not_checked(NotChecked(check=CHECK, reason=f"{self.title}: {reason}"))
+
+
+class Check:
+    """Walks the tree of one message."""
+
+    def __init__(self, tree: Tree, sink: Sink) -> None:
+        self.tree, self.sink = tree, sink
+        self.profile = tree.profile
+
+    def run(self) -> None:
+        """Check the whole message."""
+        self._group(self.tree.root)
+        for segment in self.tree.unplaced:
+            self._unplaced(segment)
+
+    def _unplaced(self, segment: Segment) -> None:
+        """A segment that the profile does not have here. A local (Z) one may be a private agreement, so it is minor."""
+        is_local = segment.name.startswith("Z")
+        text = f"{self.sink.title} has no place for this segment here"
+        self.sink.add("minor" if is_local else "major", "profile.unexpected-segment", segment.path if not is_local else f"line {segment.line}", text)
+
+    def _usage(self, place: SegmentPlace | GroupPlace | Element, nodes: list[Node], kind: str, path: str, what: str) -> bool:
+        """Check usage and cardinality of one element; True if its occurrences are checked further."""
+        usage, sink = place.usage, self.sink
+        sink.fired += 1
+        if not nodes:
+            if usage == "R":
+                sink.add("major", f"profile.required-{kind}", path, f"{sink.title} requires {what} (usage R)")
+            return False
+        if usage in {"X", "W"}:
+            severity: Severity = "major" if usage == "X" else "minor"
+            word = "does not support" if usage == "X" else "has withdrawn"
+            for node in nodes:
+                sink.add(severity, "profile.not-supported", node.path, f"{sink.title} {word} {what} (usage {usage}); leave it out")
+            return False
+        count = nodes[-1].instance
+        if kind != "component" and not place.repeats.holds(count):
+            least, most = place.repeats
+            text = f"{sink.title} allows {least} to {'any number' if most is None else most} of {what}, and there are {count}"
+            sink.add("major", "profile.cardinality", path, text)
+        return True
+
+    def _group(self, node: Node) -> None:
+        definition = node.definition
+        assert isinstance(definition, GroupPlace)
+        parts = node.parts()
+        for child in definition.children:
+            nodes = parts.get(child.position, [])
+            if isinstance(child, SegmentPlace):
+                if self._usage(child, nodes, "segment", nodes[-1].path if nodes else child.segment, f"the segment {child.segment}"):
+                    for one in nodes:
+                        self._segment(one)
+            elif self._usage(child, nodes, "group", child.name, f"the group {child.name}"):
+                for one in nodes:
+                    self._group(one)
+
+    def _segment(self, node: Node) -> None:
+        definition = node.definition
+        assert isinstance(definition, SegmentFlavor)
+        parts, segment = node.parts(), node.segment
+        assert segment is not None
+        for element in definition.fields:
+            nodes = parts.get(element.position)
+            if nodes is None:
+                if element.usage == "R":
+                    self._usage(element, [], "field", f"{segment.path}-{element.position}", f"{element.name or 'this field'}")
+                else:
+                    self.sink.fired += 1
+                continue
+            path = f"{segment.path}-{element.position}"
+            if not self._usage(element, nodes, "field", path, element.name or "this field"):
+                continue
+            if nodes[0].text == NULL:
+                if element.usage == "R":
+                    self.sink.add("major", "profile.required-field", path, f"{self.sink.title} requires a value of {element.name} (usage R), and null is given")
+                continue
+            for one in nodes:
+                self._value(one, element)
+        if segment.fields[len(definition.fields) + 1 :] and any(segment.fields[len(definition.fields) + 1 :]):
+            text = f"{self.sink.title} describes {len(definition.fields)} fields of {definition.name}, and more are given"
+            self.sink.add("minor", "profile.extra", segment.path, text)
+
+    def _value(self, node: Node, element: Element) -> None:
+        """Check one value and its components."""
+        definition = node.definition
+        assert isinstance(definition, Datatype)
+        if not definition.components:
+            self._simple(node, element)
+            return
+        parts = node.parts()
+        for component in definition.components:
+            nodes = parts.get(component.position)
+            if nodes is None:
+                self.sink.fired += 1
+                if component.usage == "R":
+                    path = f"{node.path}.{component.position}"
+                    name = component.name or "this component"
+                    self.sink.add("major", "profile.required-component", path, f"{self.sink.title} requires {name} (usage R of {definition.id})")
+            elif self._usage(component, nodes, "component", nodes[0].path, component.name or "this component"):
+                self._value(nodes[0], component)
+
+    def _simple(self, node: Node, element: Element) -> None:
+        """Check the length of a text, and the constant that it must be."""
+        sink = self.sink
+        if element.constant is not None:
+            sink.fired += 1
+            if node.value != element.constant:
+                suggestion = f"Write {element.constant[:80]}"
+                sink.add("major", "profile.constant", node.path, f"{sink.title} has a fixed value for {element.name or 'this element'}", suggestion=suggestion)
+        length = element.length
+        if length is not None:
+            sink.fired += 1
+            if not length.holds(len(node.text)) and not length.holds(len(node.value)):
+                most = "more" if length.most is None else length.most
+                text = f"{sink.title} allows {length.least} to {most} characters for {element.name or 'this element'}, and {len(node.value)} are given"
+                sink.add("minor", "profile.length", node.path, text)
+        elif element.conformance_length is not None and len(node.text) > element.conformance_length and len(node.value) > element.conformance_length:
+            cut = "and receivers may cut the rest" if element.may_truncate else "and receivers need not take more"
+            text = f"The conformance length of {element.name or 'this element'} in {sink.title} is {element.conformance_length} characters, {cut}"
+            sink.add("info" if element.may_truncate else "minor", "profile.conformance-length", node.path, text)
