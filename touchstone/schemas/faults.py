@@ -18,6 +18,12 @@ WORDS: Mapping[str, str] = {
     "too_short": "holds too few items",
     "too_long": "holds too many items",
     "literal_error": "is not one of the allowed values; correct it",
+    **dict.fromkeys(("model_type", "model_attributes_type", "dict_type", "typed_dict_type"), "is not an object; write {…} with its fields"),
+    **dict.fromkeys(("tuple_type", "list_type"), "is not a list; write […]"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float", "int_parsing_size"), "is not a whole number; write it without quotation marks"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "is not a number; write it without quotation marks"),
+    **dict.fromkeys(("bool_type", "bool_parsing"), "is not true or false; write one of them without quotation marks"),
+    **dict.fromkeys(("datetime_type", "datetime_parsing", "datetime_from_date_parsing"), "is not a time; write it as 2026-01-15T10:30:00Z"),
 }
 
 

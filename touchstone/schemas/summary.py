@@ -1,10 +1,9 @@
 """The case of the suite `summary_loss`: one generated summary and its gold standard."""
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Literal
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, StrictBool
 
 from touchstone.schemas.case import Case, Identifier, Text
 from touchstone.schemas.gold import GoldStandardDatum
@@ -27,13 +26,12 @@ class SummaryCase(Case):
     signature: ClassVar[frozenset[str]] = frozenset({"generated"})
     id_names: ClassVar[tuple[str, ...]] = ("model",)
     id_content: ClassVar[tuple[str, ...]] = ("datum", "gold_ref", "generated", "structured_output_requested")
-    words: ClassVar[Mapping[str, str]] = {"too_short": "holds too few items; a gold has 10 to 20 key facts"}
 
     kind: Literal["summary"] = "summary"
     datum: GoldStandardDatum | None = None
     gold_ref: Identifier | None = None
     generated: Text = ""
-    structured_output_requested: bool = False
+    structured_output_requested: StrictBool = False
     generated_at: datetime | None = None
     model: Identifier | None = None
 

@@ -9,20 +9,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from touchstone.schemas.faults import explain
 from touchstone.schemas.gold import GoldStandardDatum
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.json_documents import read_bounded
 from touchstone.scorers.json_keys import has_key_twice
 
-PROBLEMS_TOLD_MAX = 3
 GOLD_BYTES_MAX = 268_435_456
-_EXPLAINED = {
-    "missing": "is missing",
-    "string_type": "is not a string",
-    "string_pattern_mismatch": "is blank or holds control characters",
-    "too_short": "holds too few items (a gold has 10 to 20 key facts)",
-    "too_long": "holds too many items",
-}
 
 
 def load_golds(path: Path) -> Mapping[str, GoldStandardDatum]:
@@ -108,8 +101,4 @@ def _datum(where: str, value: Any) -> GoldStandardDatum:
     try:
         return GoldStandardDatum.model_validate(value)
     except ValidationError as error:
-        problems = [
-            f"{'.'.join(map(str, item['loc'])) or 'it'} {_EXPLAINED.get(item['type']) or item['msg'][:1].lower() + item['msg'][1:]}"
-            for item in error.errors(include_input=False, include_url=False, include_context=False)[:PROBLEMS_TOLD_MAX]
-        ]
-        raise ConfigError(f"gold: {where}: {'; '.join(problems)}") from None
+        raise ConfigError(f"gold: {where}: {explain(error, GoldStandardDatum).replace('the case ', 'it ', 1)}") from None
