@@ -50,6 +50,7 @@ CONFLICT_WORDS = {
     "name": "a name stands where {unit} has another",
     "negation": "the sentence denies what {unit} states, or states what it denies",
     "antonym": "a word is the opposite of what {unit} says",
+    "relation": "a word that says how much, how many, how often or in what order differs from {unit}",
     "laterality": "the side of the body differs from {unit}",
     "allergy": "the allergy differs from {unit}",
     "unknown_name": "a name that neither the gold nor its source has",

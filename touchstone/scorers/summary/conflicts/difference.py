@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-Rule = Literal["number", "quantity", "date", "duration", "money", "percentage", "name", "negation", "antonym", "laterality", "allergy"]
+Rule = Literal["number", "quantity", "date", "duration", "money", "percentage", "name", "negation", "antonym", "laterality", "allergy", "relation"]
 
 
 class Difference(NamedTuple):

@@ -11,7 +11,7 @@ from touchstone.scorers.summary.conflicts.unknown.known import Known
 from touchstone.scorers.summary.conflicts.values import arithmetic as beside
 from touchstone.scorers.summary.conflicts.values import same, same_figures
 from touchstone.scorers.summary.conflicts.values.surroundings import Placed, TextValues, look
-from touchstone.scorers.summary.conflicts.values.value import Value
+from touchstone.scorers.summary.conflicts.values.value import Value, last_place
 
 #: Counts up to this are never judged: they may be counts of what the text lists.
 COUNT_MAX = 12
@@ -65,6 +65,8 @@ def _is_stated(value: Value, known: Known) -> bool:
     """True if a known text has the value, or its figures."""
     if value.figures and abs(value.figures[0]) in known.figures:
         return True
+    if value.figures and any(abs(abs(value.figures[0]) - exact) <= 0.5 * last_place(value.figures[0]) for exact in known.figures if not exact.is_integer()):
+        return True  # rounded, and its unit left out: "up from 185" for 184.6 million
     return any(same(value, one) or same_figures(value, one) or _is_roughly(value, one) for one in known.workings.values)
 
 

@@ -6,11 +6,15 @@ Precision comes before recall: a rule speaks only where both clearly say somethi
 from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference
-from touchstone.scorers.summary.conflicts.wording import allergies, body_sides, drug_lists, names, polarity, replacements, roles
+from touchstone.scorers.summary.conflicts.values.surroundings import look
+from touchstone.scorers.summary.conflicts.wording import allergies, body_sides, drug_lists, names, polarity, replacements, roles, scales, times
 from touchstone.scorers.summary.conflicts.wording.clauses import ParsedText, read
+from touchstone.scorers.summary.conflicts.wording.marks import ZERO
 
 #: Units that are looked at.
 UNITS_MAX = 16
+#: Two shares that make a whole, rounded.
+REST_OFF = 0.015
 #: Behind these, a sentence's very words say the opposite.
 _NEGATE_NEXT = frozenset({"not", "don't", "never", "no", "cannot", "can't", "without"})
 
@@ -22,9 +26,19 @@ def find(sentence: str, units: Sequence[str]) -> list[Difference]:
         return []
     found: list[Difference] = []
     for difference in _all(here, there):
+        if difference.rule == "negation" and _says_the_rest(here, there[difference.unit]):
+            continue
         if not any(difference.here[0] < other.here[1] and other.here[0] < difference.here[1] for other in found):
             found.append(difference)
     return found
+
+
+def _says_the_rest(sentence: ParsedText, unit: ParsedText) -> bool:
+    """True if both may be true: two thirds do not, a third does; "not one" is none."""
+    mine, theirs = ([one.value for one in look(text.text).values if one.value.kind == "percentage"] for text in (sentence, unit))
+    if any(abs(one.readings[0][1] + other.readings[0][1] - 1) <= REST_OFF for one in mine for other in theirs):
+        return True
+    return any("not one" in " ".join(word.fold for word in one.whole.words) and two.whole.folds & ZERO for one, two in ((sentence, unit), (unit, sentence)))
 
 
 def _says_the_same(sentence: ParsedText, unit: ParsedText) -> bool:
@@ -45,3 +59,5 @@ def _all(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Differen
     yield from polarity.find(sentence, units)
     yield from roles.find(sentence, units)
     yield from drug_lists.find(sentence, units)
+    yield from scales.find(sentence, units)
+    yield from times.find(sentence, units)

@@ -124,6 +124,8 @@ def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Di
     more_here = len(compared.negations_here) > len(compared.negations_there)
     clause, other = (here, there) if more_here else (there, here)
     for cue in compared.negations_here if more_here else compared.negations_there:
+        if clause.words[cue.first].fold in {"neither", "nor"} and (bare.here if more_here else bare.there):
+            continue  # "nor is the client affected" and "so is the client" share the client alone
         place = _negated_place(clause, cue, other, neutral)
         if place is not None:
             one, two = clause.span(cue.first, cue.last), other.span(place)

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from touchstone.scorers.summary.conflicts.values import differences as values
+from touchstone.scorers.summary.conflicts.wording import differences as wording
+
+CORPUS = Path(__file__).parents[1] / "corpus"
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (CORPUS / name).read_text(encoding="utf-8").splitlines()]
+
+
+DEVELOPMENT, UNSEEN = _rows("relations.jsonl"), _rows("relations_unseen.jsonl")
+FAITHFUL = [row for row in DEVELOPMENT if not row["rule"]]
+
+
+def _found(row: dict[str, Any]) -> bool:
+    return bool(values.find(row["sentence"], row["units"]) or wording.find(row["sentence"], row["units"]))
+
+
+@pytest.mark.parametrize("row", FAITHFUL, ids=lambda row: row["sentence"][:60])
+def test_a_relation_in_other_words_is_no_conflict(row: dict[str, Any]) -> None:
+    assert not _found(row)
+
+
+@pytest.mark.parametrize(
+    ("kind", "share"),
+    [
+        ("bound", 0.6),
+        ("clock", 0.6),
+        ("direction", 1),
+        ("extent", 1),
+        ("food", 0.8),
+        ("fraction", 1),
+        ("multiple", 0.8),
+        ("often", 1),
+        ("order", 1),
+        ("score", 1),
+        ("swap", 0.6),
+    ],
+)
+def test_most_wrong_relations_of_a_kind_are_found(kind: str, share: float) -> None:
+    rows = [row for row in DEVELOPMENT if row["rule"] == kind]
+    missed = [row["sentence"] for row in rows if not _found(row)]
+    assert len(missed) <= (1 - share) * len(rows) + 1e-9, missed
+
+
+def test_unseen_relations_are_found_too_and_hardly_a_true_sentence_is_alarmed() -> None:
+    wrong = [row for row in UNSEEN if row["rule"]]
+    assert sum(map(_found, wrong)) >= 0.75 * len(wrong)
+    assert sum(_found(row) for row in UNSEEN if not row["rule"]) <= 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "unit", "rule"),
+    [
+        ("Rents in the city have tripled since 2010.", "Rents in the city have doubled since 2010.", "relation"),
+        ("Patients may take at least four tablets a day.", "Patients may take up to four tablets a day.", "relation"),
+        ("The ward round took five hours, from 9.00 to 11.30.", "The ward round ran from 9.00 to 11.30.", "duration"),
+        ("Hanley won the match 1-3 after extra time.", "Hanley won the match 3-1 after extra time.", "number"),
+        ("Two thirds of the staff work from home.", "A third of the staff work from home.", "percentage"),
+        ("Two thirds of the staff do not work from home.", "A third of the staff work from home.", None),
+        ("Containers of more than half a litre cost 25 cents.", "All containers of over 0.5 litres cost 25 cents.", None),
+        ("It is taken with or without food in the morning.", "It is taken with food in the morning.", None),
+        ("The 4.x line is spared, and so is the Windows client.", "Neither the 4.x line nor the Windows client is affected.", None),
+    ],
+)
+def test_a_word_of_another_class_is_named_by_its_rule(sentence: str, unit: str, rule: str | None) -> None:
+    found = {one.rule for one in (*values.find(sentence, [unit]), *wording.find(sentence, [unit]))}
+    assert found == ({rule} if rule else set())
