@@ -1,6 +1,8 @@
 """The two sets that no rule is tuned to: what is recorded is whole, halves hold, and the command counts."""
 
+import io
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -80,12 +82,32 @@ def test_kinds_and_differences_are_told_of_one_half_and_sums_of_the_other(tmp_pa
     assert found["cases"]["kinds"] == {"dates": expected}
     assert found["cases"]["unread"] == expected
     assert [one["expected"] for one in found["cases"]["dev"]["disagreements"]] == ["valid"]
-    assert found["mutations"]["left_out"] == {"its document is not in the data": 1}
+    assert found["mutations"]["left_out"] == {"its document or its guide is not in the data": 1}
     unread = {one["name"] for one in json.loads((folder / "unread.json").read_text())}
     text = as_text(found)
     assert "cases: dates" in text
     assert "cases, unread half" in text
     assert not any(name in text + json.dumps(found) for name in unread)
+
+
+def test_a_changed_document_is_left_out_and_a_guide_that_is_absent_is_told(tmp_path: Path) -> None:
+    folder, record = small_set(tmp_path)
+    (examples := tmp_path / "data" / "fhir" / "r4-examples").mkdir(parents=True)
+    (examples / "one.json").write_text(json.dumps(GOOD))
+    data, one = tmp_path / "data", changes.Mutation("r4/one", "date-with-slashes", "birthDate")
+    text = changes.made(data, one)
+    assert text is not None
+    rows = [[one.document, one.operator, one.where, digest, ["x at Patient"]] for digest in (changes.digest(text), "another")]
+    record.write_text(json.dumps({"mutations": rows}))
+    assert measured(data, folder=folder, record=record)["mutations"]["left_out"] == {"its document or its guide is not in the data": 2}
+    (packages := data / "packages").mkdir()
+    with tarfile.open(packages / "us_core_610.tgz", "w:gz") as archive:
+        about = json.dumps({"name": "hl7.fhir.us.core", "version": "6.1.0"}).encode()
+        (member := tarfile.TarInfo("package/package.json")).size = len(about)
+        archive.addfile(member, io.BytesIO(about))
+    found = measured(data, folder=folder, record=record)["mutations"]
+    assert found["left_out"] == {"its document is not the one that was judged": 1}
+    assert found["dev"]["agree"] + found["unread"]["agree"] == 1
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def _mutations(data: Path | None, record: Path) -> Halves:
         text = made(data, one) if data is not None else None
         guide = archive_of(data, SOURCES[document.partition("/")[0]]) if data is not None else None
         if text is None or guide is None:
-            found.leave_out("its document is not in the data")
+            found.leave_out("its document or its guide is not in the data")
         elif digest(text) != judged:
             found.leave_out("its document is not the one that was judged")
         else:
