@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_words, scorer
+from touchstone.scorers.summary.components import facts
 from touchstone.scorers.summary.components.nli_round import nearest_k
 from touchstone.scorers.summary.components.weighing import borne_by_parts
 from touchstone.scorers.summary.sentences import Window
@@ -57,8 +58,8 @@ async def test_a_fact_spread_over_two_neighbours_is_recalled() -> None:
 
 
 def any_long(premise: str, hypothesis: str) -> tuple[float, float]:
-    """A model that calls every premise of more than 60 words entailing, and no other that does not hold the words."""
-    return (0.99, 0.0) if len(premise.split()) > 60 else sure(premise, hypothesis)
+    """A model that finds entailed what a premise of more than 60 words is said to, and every hypothesis that is as long; else only what has the words."""
+    return (0.99, 0.0) if max(len(premise.split()), len(hypothesis.split())) > 60 else sure(premise, hypothesis)
 
 
 CLAUSE = "the weather over the northern hills was mild and dry on that day"
@@ -88,6 +89,20 @@ async def test_a_sentence_is_borne_by_no_long_unit_of_the_gold() -> None:
     narrative = f"{'; '.join([CLAUSE] * 18)}."
     card = await scorer(TableEngines(any_long), prefilter_top_k=0).score(case("The moon is made of cheese.", datum=gold(summary=narrative)))
     assert card.values["precision"] == 0
+
+
+async def test_a_long_sentence_is_borne_as_far_as_its_weakest_clause() -> None:
+    said = "; ".join(fact.strip(".") for fact in FACTS[:8])
+    assert (await scorer(TableEngines(sure), premise_words_max=8).score(case(f"{said}."))).values["precision"] == pytest.approx(0.97)
+    card = await scorer(TableEngines(sure), premise_words_max=8).score(case(f"{said}; the moon is cheese."))
+    assert card.details["facts"]["sentences"] == [0]
+
+
+def test_clauses_are_folded_into_their_sentences() -> None:
+    values = np.array([[0.2, 0.9], [0.6, 0.1], [0.7, 0.5]])
+    assert facts.of_weakest(values, [0, 1, 1]).tolist() == [[0.2, 0.9], [0.6, 0.1]]
+    assert facts.of_any(values, [0, 1, 1]).tolist() == [[0.2, 0.9], [0.7, 0.5]]
+    assert facts.of_weakest(values, [0, 1, 2]) is facts.of_any(values, [0, 1, 2]) is values
 
 
 def test_a_run_counts_only_as_far_as_two_neighbours_of_it_do() -> None:

@@ -1,6 +1,6 @@
 """Bidirectional fact recall (Loss V3 §3.A): are the gold's facts in the summary, and is the summary faithful to the gold."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,25 @@ from touchstone.scorers.summary.vectors import Matrix, Vector
 def best(support: Matrix) -> Vector:
     """The greatest support of each hypothesis; `support`: one row per hypothesis, one column per premise. 0 without premises."""
     return support.max(axis=1, initial=0.0) if support.size else np.zeros(support.shape[0])
+
+
+def of_weakest(support: Matrix, owners: Sequence[int]) -> Matrix:
+    """Support of sentences, one row each, from that of their clauses (rows, `owners` their sentences, ascending): a sentence has its weakest clause's."""
+    if len(set(owners)) == len(owners):
+        return support
+    by_clause = best(support)
+    weakest: dict[int, int] = {}
+    for row, sentence in enumerate(owners):
+        if sentence not in weakest or by_clause[row] < by_clause[weakest[sentence]]:
+            weakest[sentence] = row
+    return support[list(weakest.values())]
+
+
+def of_any(values: Matrix, owners: Sequence[int]) -> Matrix:
+    """The greatest values of a sentence's clauses, for contradiction: one row per sentence."""
+    if len(set(owners)) == len(owners):
+        return values
+    return np.array([values[np.equal(owners, sentence)].max(axis=0) for sentence in dict.fromkeys(owners)])
 
 
 #: Support from which on a sentence counts against conflicts.

@@ -12,12 +12,14 @@ from touchstone.scorers.summary.components.nli_round import Block, Round, neares
 from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit, units_of
 from touchstone.scorers.summary.conflicts.unknown.finding import unknown
+from touchstone.scorers.summary.premises import pieces, words_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from touchstone.scorers.summary.components.preparing import Prepared
     from touchstone.scorers.summary.components.support import Calibration
+    from touchstone.scorers.summary.sentences import Span
     from touchstone.scorers.summary.settings import SummarySettings
     from touchstone.scorers.summary.vectors import Matrix, Vectors
 
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Units that a sentence is asked of first: most sentences need no more.
 FIRST_UNITS = 2
+#: Characters between clauses, which are no part of them.
+_JOINTS = ";:,–— "
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,7 @@ class Questions:
     `units`: texts that may support a sentence: the gold's facts, windows of its narrative and, with `looks_near`, of its source.
     `statements`: the single ones among them, which a sentence can be in conflict with. `known`: every text of the gold and of its source, where what none
     of them has is looked for; else none.
+    `clauses`: the sentences as they are asked, a long one in its clauses; `clause_of`: the sentence of each.
     `single_windows`, `single_units`: which windows and units are no run of sentences; `short_units`: which are short enough to be asked.
     """
 
@@ -41,6 +46,8 @@ class Questions:
     facts: list[str]
     outline: list[str]
     sentences: list[str]
+    clauses: list[str]
+    clause_of: list[int]
     units: list[str]
     statements: list[Unit]
     single_windows: Flags
@@ -58,12 +65,15 @@ class Questions:
         looked_for = settings.conflicts.unknown and prepared.has_whole_source
         known = (*(unit.text for unit in statements), *summary.logical_outline, summary.main_theme, *prepared.entities) if looked_for else ()
         words_max = settings.premise_words_max
+        clauses = [(text, index) for index, span in enumerate(generated.spans) for text in _clauses(generated.text, span, words_max)]
         smallest = min((window.size for window in generated.windows), default=1)
         return cls(
             windows=generated.premises,
             facts=key_facts,
             outline=list(summary.logical_outline),
             sentences=generated.sentences,
+            clauses=[text for text, _ in clauses],
+            clause_of=[index for _, index in clauses],
             units=list(named),
             statements=statements,
             single_windows=np.array([window.size == smallest for window in generated.windows], dtype=np.bool_),
@@ -75,7 +85,15 @@ class Questions:
     @property
     def texts(self) -> list[str]:
         """Every text in them."""
-        return [*self.windows, *self.facts, *self.outline, *self.sentences, *self.units]
+        return [*self.windows, *self.facts, *self.outline, *self.sentences, *self.clauses, *self.units]
+
+
+def _clauses(text: str, span: Span, words_max: int) -> list[str]:
+    """A sentence as it is asked of the gold: whole, or in clauses where it is longer than a premise may be, since some model entails any long text."""
+    if not words_max or words_in(text, *span) <= words_max:
+        return [text[span.start : span.end]]
+    clauses = [text[part.start : part.end].strip(_JOINTS) for part in pieces(text, span, max(1, words_max // 2))]
+    return [clause for clause in clauses if any(map(str.isalnum, clause))] or [text[span.start : span.end]]
 
 
 def named_units(prepared: Prepared, *, single: bool) -> dict[str, dict[str, Any]]:
@@ -110,12 +128,16 @@ def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySe
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """The NLI rounds of a case so far, and the conflicts that rules found without them. `about`: cosines of sentences with statements."""
+    """The NLI rounds of a case so far, and the conflicts that rules found without them.
+
+    `sentences`: a row a clause; `clause_of`: the sentence of each row. `about`: cosines of sentences with statements.
+    """
 
     round: Round
     facts: Block
     outline: Block
     sentences: Block
+    clause_of: list[int]
     about: Matrix
     statements: list[Unit]
     conflicts: list[Conflict]
@@ -138,16 +160,16 @@ def ask(questions: Questions, vectors: Vectors, settings: SummarySettings) -> As
         for statements in (questions.facts, questions.outline)
     )
     if not settings.looks_near:
-        of_sentences = round_.ask(questions.units, questions.sentences, np.tile(questions.short_units, (len(questions.sentences), 1)))
-        return Asked(round_, of_facts, of_outline, of_sentences, np.zeros((len(questions.sentences), 0)), [], [], {})
+        of_sentences = round_.ask(questions.units, questions.clauses, np.tile(questions.short_units, (len(questions.clauses), 1)))
+        return Asked(round_, of_facts, of_outline, of_sentences, questions.clause_of, np.zeros((len(questions.sentences), 0)), [], [], {})
     about = vectors.cosines([unit.text for unit in questions.statements], questions.sentences)
-    of_sentences = round_.ask(questions.units, questions.sentences, _nearest_units(questions, vectors, about, settings))
+    of_sentences = round_.ask(questions.units, questions.clauses, _nearest_units(questions, vectors, about, settings))
     found = conflicts.by_rule(questions.sentences, questions.statements, about, settings.conflicts)
     if questions.known:
         found = sorted([*found, *unknown(questions.sentences, questions.known, found)], key=lambda one: one.sentence)
     to_facts = vectors.cosines(questions.facts, questions.sentences)
     wrong = conflicts.facts_in_conflict(found, questions.sentences, questions.facts, to_facts, settings.conflicts)
-    return Asked(round_, of_facts, of_outline, of_sentences, about, questions.statements, found, wrong)
+    return Asked(round_, of_facts, of_outline, of_sentences, questions.clause_of, about, questions.statements, found, wrong)
 
 
 def _nearest_windows(questions: Questions, statements: list[str], vectors: Vectors, top_k: int) -> Flags | None:
@@ -157,14 +179,15 @@ def _nearest_windows(questions: Questions, statements: list[str], vectors: Vecto
 
 def _nearest_units(questions: Questions, vectors: Vectors, about: Matrix, settings: SummarySettings) -> Flags:
     """The units that sentences are asked of first, the statement nearest to each among them, which others may have crowded out."""
-    cosines = vectors.cosines(questions.units, questions.sentences)
+    cosines = vectors.cosines(questions.units, questions.clauses)
     if settings.prefilter_top_k:
         kept = nearest_k(cosines, min(FIRST_UNITS, settings.nearest_units), questions.single_units & questions.short_units)
     else:
         kept = nearest_k(cosines, settings.nearest_units, questions.short_units)
     if questions.statements:
         columns = {text: column for column, text in enumerate(questions.units)}
-        for row, place in enumerate(about.argmax(axis=1)):
-            column = columns[questions.statements[place].text]
+        nearest = about.argmax(axis=1)
+        for row, sentence in enumerate(questions.clause_of):
+            column = columns[questions.statements[nearest[sentence]].text]
             kept[row, column] = questions.short_units[column]
     return kept

@@ -211,8 +211,10 @@ def _sentences(
     rulings: Rulings,
 ) -> _Sentences:
     """Support of each sentence by its units, and the conflicts; the judge's rulings, if any, decide."""
-    entailment, contradiction = asked.sentences.entailment(probabilities), asked.sentences.contradiction(probabilities)
-    support = support_of(asked.sentences, probabilities, vectors, calibration) if settings.looks_near else entailment
+    clause_of = asked.clause_of
+    entailment = facts.of_weakest(asked.sentences.entailment(probabilities), clause_of)
+    contradiction = facts.of_any(asked.sentences.contradiction(probabilities), clause_of)
+    support = facts.of_weakest(support_of(asked.sentences, probabilities, vectors, calibration), clause_of) if settings.looks_near else entailment
     faithful = rulings.over_sentences(facts.faithfulness(support, entailment, contradiction, settings.precision))
     to_facts = vectors.cosines(asked.facts.hypotheses, prepared.generated.sentences) if rulings.facts else np.zeros((0, 0))
     revised = rulings.revise(_all_conflicts(asked, support, entailment, contradiction, settings), asked.statements, to_facts)
