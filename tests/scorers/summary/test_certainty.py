@@ -1,5 +1,6 @@
 """Labels of summaries of which the model is unsure, and of texts that the gold does not support."""
 
+import numpy as np
 import pytest
 
 from tests.scorers.summary.fakes import FACTS, TableEngines, case, scorer
@@ -7,9 +8,10 @@ from tests.scorers.summary.judging.judges import TableJudge
 from tests.scorers.summary.judging.judges import scorer as judged
 from touchstone.schemas.result import Scorecard
 from touchstone.scorers.summary.certainty import Certainty
-from touchstone.scorers.summary.conflicts.conflict import Conflict
+from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit
+from touchstone.scorers.summary.conflicts.finding import by_model
 from touchstone.scorers.summary.labels import labelled
-from touchstone.scorers.summary.settings import SummarySettings
+from touchstone.scorers.summary.settings import Conflicts, SummarySettings
 
 ALL = " ".join(FACTS)
 
@@ -27,7 +29,7 @@ def reasons(card: Scorecard) -> list[str]:
     return [finding.message for finding in card.findings if finding.code == "label.bound"]
 
 
-@pytest.mark.parametrize(("count", "label"), [(0, "Pass"), (3, "Pass"), (4, "Review")])
+@pytest.mark.parametrize(("count", "label"), [(0, "Pass"), (5, "Pass"), (6, "Review")])
 async def test_a_summary_that_the_model_is_too_unsure_of_is_no_pass_and_says_why(count: int, label: str) -> None:
     card = await scorer(unsure_of(*FACTS[:count])).score(case(ALL))
     unsure = [finding for finding in card.findings if finding.code == "unsure"]
@@ -35,19 +37,19 @@ async def test_a_summary_that_the_model_is_too_unsure_of_is_no_pass_and_says_why
     assert [finding.severity for finding in unsure] == ["info" if label == "Pass" else "minor"][: bool(count)]
     numbers = ", ".join(str(number + 1) for number in range(count))
     assert all(finding.message.startswith(f"the model is unsure of sentence {numbers} ({count} of 10) and of key fact 1,") for finding in unsure)
-    bound = "the label is Review because of sentences that the model is unsure of (4 of 10) and facts that the model is unsure of (4 of 10)"
+    bound = "the label is Review because of sentences that the model is unsure of (6 of 10) and facts that the model is unsure of (6 of 10)"
     assert reasons(card) == [f"{bound}; by the loss alone it would be Pass"][: label != "Pass"]
 
 
 async def test_what_a_judge_has_decided_is_unsure_no_more() -> None:
-    engines = unsure_of(*FACTS[:5])
+    engines = unsure_of(*FACTS[:6])
     asked = TableJudge()
     card = await judged(asked, engines, labels={}).score(case(ALL))
-    assert (card.label, card.details["unsure"], len(asked.ids)) == ("Pass", {"facts": [], "sentences": []}, 10)
+    assert (card.label, card.details["unsure"], len(asked.ids)) == ("Pass", {"facts": [], "sentences": []}, 12)
     some = await judged(TableJudge(lambda name: None if name in {"S1", "F2"} else "supported"), engines, labels={}).score(case(ALL))
     assert some.details["unsure"] == {"facts": [1], "sentences": [0]}
     without = await judged(None, engines, labels={}).score(case(ALL))
-    assert (without.label, without.details["unsure"]["facts"]) == ("Review", [0, 1, 2, 3, 4])
+    assert (without.label, without.details["unsure"]["facts"]) == ("Review", [0, 1, 2, 3, 4, 5])
 
 
 @pytest.mark.parametrize(("strange", "label"), [(1, "Review"), (5, "Review"), (6, "Fail")])
@@ -66,9 +68,16 @@ async def test_where_nothing_near_is_compared_the_model_is_neither_sure_nor_unsu
 
 def test_a_label_is_lowered_by_the_worst_reason_and_names_that() -> None:
     settings = SummarySettings()
-    unsure = Certainty(10, 10, unsure_facts=(1, 2, 3, 4))
+    unsure = Certainty(10, 10, unsure_facts=(1, 2, 3, 4, 5, 6))
     assert labelled(0.2, [], unsure, settings).label == "Review"
     assert labelled(0.5, [], unsure, settings).because == ()
     wrong = [Conflict("quantity", 0, clinical=True), Conflict("unsupported", 1)]
     assert labelled(0.2, wrong, unsure, settings) == ("Fail", "Pass", ("the conflicts found",))
-    assert labelled(0.2, [Conflict("disputed", 0)], unsure, settings).because == ("the conflicts found", "facts that the model is unsure of (4 of 10)")
+    assert labelled(0.2, [Conflict("disputed", 0)], unsure, settings).because == ("the conflicts found", "facts that the model is unsure of (6 of 10)")
+
+
+@pytest.mark.parametrize(("support", "cosine", "found"), [(0.04, 0.9, True), (0.1, 0.9, False), (0.1, 0.4, True), (0.2, 0.4, False)])
+def test_a_sentence_far_from_everything_needs_more_support(support: float, cosine: float, found: bool) -> None:
+    vector, near = np.asarray([support]), np.asarray([[cosine, 0.1]])
+    units = [Unit("fact", 0, "One."), Unit("fact", 1, "Two.")]
+    assert bool(by_model(vector, vector, np.zeros((1, 2)), units, near, Conflicts())) is found

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from touchstone.scorers.summary.conflicts.finding import sentences_of
+from touchstone.scorers.summary.conflicts.conflict import UNSUPPORTED
 from touchstone.scorers.summary.reading.evidence import ABSENT
 
 if TYPE_CHECKING:
@@ -44,13 +44,14 @@ def certainty_of(components: Components, settings: SummarySettings) -> Certainty
     facts, sentences = components.recalled, components.faithful
     if not settings.looks_near:
         return Certainty(len(facts), len(sentences))
+    unsupported = {one.sentence for one in components.conflicts if one.rule == UNSUPPORTED}
     low, high = settings.conflicts.unsupported_max, settings.labels.sure_min
     return Certainty(
         len(facts),
         len(sentences),
         within(facts, ABSENT, high, components.stated_wrongly),
-        within(sentences, low, high, sentences_of(components.conflicts)),
-        tuple(index for index, support in enumerate(sentences) if support < low),
+        within(sentences, low, high, {one.sentence for one in components.conflicts}),
+        tuple(index for index, support in enumerate(sentences) if support < low or index in unsupported),
     )
 
 

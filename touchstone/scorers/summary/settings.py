@@ -54,7 +54,7 @@ class Labels(Section):
     pass_loss_max: Share = 0.35
     review_loss_max: Share = 0.55
     sure_min: Share = Field(0.5, description="the model is sure of a statement with so much support; below, and not unsupported, it is unsure")
-    unsure_share_max: Share = Field(0.34, description="a summary with a greater share of unsure sentences, or of unsure facts, is Review at best; 1: never")
+    unsure_share_max: Share = Field(0.5, description="a summary with a greater share of unsure sentences, or of unsure facts, is Review at best; 1: never")
     unsupported_share_max: Share = Field(0.5, description="a summary with a greater share of unsupported sentences is Fail; 1: never")
 
     @model_validator(mode="after")
@@ -77,6 +77,8 @@ class Conflicts(Section):
     )
     contradiction_min: Share = Field(0.9, description="a sentence conflicts where its nearest unit contradicts it at least so much and none bears it; 1: never")
     unsupported_max: Share = Field(0.05, description="a sentence is unsupported where nothing near it supports it more than this; 0: never")
+    unsupported_far_max: Share = Field(0.15, description="the same for a sentence that nothing is near to …")
+    near_min: Share = Field(0.45, description="… because no unit has such a cosine with it")
     nearest: Annotated[int, Field(ge=1, le=20)] = 8
     cosine_min: Share = Field(0.35, description="a unit less close than this is not what the sentence is about")
     weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(

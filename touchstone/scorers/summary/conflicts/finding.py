@@ -83,9 +83,14 @@ def by_model(support: Vector, entailment: Vector, contradiction: Matrix, units: 
         about = nearest(cosines[index], 1, settings.cosine_min) if units else []
         if about and borne <= BORNE_MAX and settings.contradiction_min < 1 and contradiction[index, about[0]] >= settings.contradiction_min:
             found.append(Conflict(CONTRADICTION, index, units[about[0]]))
-        elif support[index] < settings.unsupported_max:
+        elif support[index] < (settings.unsupported_max if is_near(cosines[index], settings) else settings.unsupported_far_max):
             found.append(Conflict(UNSUPPORTED, index))
     return found
+
+
+def is_near(cosines: Vector, settings: Conflicts) -> bool:
+    """True if some unit is about what the sentence is about. A sentence far from all of them is sooner invented than one in other words."""
+    return bool(cosines.max(initial=-1.0) >= settings.near_min)
 
 
 def sentences_of(conflicts: Sequence[Conflict]) -> set[int]:
