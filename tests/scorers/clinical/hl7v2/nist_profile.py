@@ -135,3 +135,23 @@ def of_profile(report: Report, *severities: str) -> list[tuple[str, str]]:
 def reasons(report: Report) -> str:
     """Why something of the profile was not checked."""
     return " ".join(one.reason for one in report.not_checked if one.check == "hl7v2.profile")
+
+
+def constraints(*statements: str, predicates: str = "") -> str:
+    """A CONSTRAINTS file. Each text holds a kind with its contexts."""
+    text = "".join(statements)
+    return (
+        f'<ConformanceContext UUID="c"><MetaData Name="Pond Guide"/><Predicates>{predicates}</Predicates><Constraints>{text}</Constraints></ConformanceContext>'
+    )
+
+
+def statement(assertion: str, kind: str = "Segment", own: str = "PID_P", strength: str = 'Strength="SHALL"', reference: str = "") -> str:
+    """A conformance statement about one element."""
+    inner = f"{reference}<Description>As it is said.</Description><Assertion>{assertion}</Assertion>"
+    return f'<{kind}><ByID ID="{own}"><Constraint ID="S-1" {strength}>{inner}</Constraint></ByID></{kind}>'
+
+
+def predicate(target: str, if_true: str, if_false: str, condition: str, kind: str = "Segment", own: str = "OBX_P") -> str:
+    """A predicate of one element."""
+    inner = f"<Description>If it is so</Description><Condition>{condition}</Condition>"
+    return f'<{kind}><ByID ID="{own}"><Predicate Target="{target}" TrueUsage="{if_true}" FalseUsage="{if_false}">{inner}</Predicate></ByID></{kind}>'

@@ -2,70 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
-
-from touchstone.schemas.result import NotChecked, Severity
-from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
+from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
-from touchstone.scorers.clinical.formats.hl7v2.nist.model import Datatype, Element, GroupPlace, Profile, SegmentFlavor, SegmentPlace
+from touchstone.scorers.clinical.formats.hl7v2.nist.content import Content
+from touchstone.scorers.clinical.formats.hl7v2.nist.model import Datatype, Element, GroupPlace, SegmentFlavor, SegmentPlace
+from touchstone.scorers.clinical.formats.hl7v2.nist.sink import Sink
 from touchstone.scorers.clinical.formats.hl7v2.nist.tree import NULL, Node, Tree
-
-#: Codes of the base standard that say the same as a profile's finding at the same path: one fault is one finding.
-SAME: Final = {
-    "profile.required-segment": frozenset({"structure.missing-segment"}),
-    "profile.required-field": frozenset({"structure.required-field", "structure.encoding-characters"}),
-    "profile.cardinality": frozenset({"structure.cardinality"}),
-    "profile.unexpected-segment": frozenset({
-        "structure.unexpected-segment", "structure.misplaced-segment", "structure.unknown-segment", "structure.segment-name",
-    }),
-    "profile.value-set": frozenset({"valuesets.code"}),
-}  # fmt: skip
-#: Names listed in one entry of `not_checked`.
-NAMES_MAX: Final = 8
-CHECK: Final = "hl7v2.profile"
-TEXT_MAX: Final = 300
-
-
-def listed(names: set[str]) -> str:
-    """Some names, and how many more there are."""
-    some = sorted(names)
-    return ", ".join(some[:NAMES_MAX]) + (f" and {len(some) - NAMES_MAX} more" if len(some) > NAMES_MAX else "")
-
-
-class Sink:
-    """Takes the findings of one profile in one message, and what could not be decided."""
-
-    def __init__(self, profile: Profile, findings: Findings) -> None:
-        self.profile, self._findings = profile, findings
-        self.title = profile.title
-        self.fired = 0
-        self.undecided: set[str] = set()
-        self.sets: set[str] = set()
-        self._known: dict[str, set[str]] = {}
-        prefix = findings.prefix
-        for found in findings.report.findings:
-            if found.severity in {"critical", "major"} and found.path.startswith(prefix):
-                self._known.setdefault(found.code, set()).add(found.path[len(prefix) :])
-
-    def add(self, severity: Severity, code: str, path: str, text: str, *, suggestion: str | None = None) -> None:
-        """Add a finding, unless the base standard's check has reported the same fault at the same place."""
-        if any(path in self._known.get(base, ()) for base in SAME.get(code, ())):
-            return
-        self._findings.add(severity, code, path, text[:TEXT_MAX], suggestion=suggestion)
-
-    def close(self) -> None:
-        """Report what was not decided, and how many rules were applied."""
-        self._findings.report.fired("profile", self.fired)
-        if self.profile.unknown:
-            named = {f"{name} ({count})" if count > 1 else name for name, count in self.profile.unknown.items()}
-            self._skip(f"constructs that this reader does not know: {listed(named)}")
-        if self.undecided:
-            self._skip(f"rules that could not be decided on this message: {listed(self.undecided)}")
-        if self.sets:
-            self._skip(f"codes of value sets that the profile excludes or does not list: {listed(self.sets)}")
-
-    def _skip(self, reason: str) -> None:
-        self._findings.not_checked(NotChecked(check=CHECK, reason=f"{self.title}: {reason}"))
 
 
 class Check:
@@ -73,7 +15,8 @@ class Check:
 
     def __init__(self, tree: Tree, sink: Sink) -> None:
         self.tree, self.sink = tree, sink
-        self.profile = tree.profile
+        self.rules = tree.profile.rules
+        self.content = Content(tree.profile.library, sink)
 
     def run(self) -> None:
         """Check the whole message."""
@@ -121,6 +64,13 @@ class Check:
             elif self._usage(child, nodes, "group", child.name, f"the group {child.name}"):
                 for one in nodes:
                     self._group(one)
+        self._apply("Message" if node is self.tree.root else "Group", definition.id, definition.name, node)
+
+    def _apply(self, kind: str, own: str, name: str, node: Node) -> None:
+        """Apply the rules of an element, after what is missing of it was reported."""
+        rules = self.rules.of(kind, own, name)
+        if rules is not None:
+            self.content.apply(rules, node)
 
     def _segment(self, node: Node) -> None:
         definition = node.definition
@@ -147,6 +97,7 @@ class Check:
         if segment.fields[len(definition.fields) + 1 :] and any(segment.fields[len(definition.fields) + 1 :]):
             text = f"{self.sink.title} describes {len(definition.fields)} fields of {definition.name}, and more are given"
             self.sink.add("minor", "profile.extra", segment.path, text)
+        self._apply("Segment", definition.id, definition.name, node)
 
     def _value(self, node: Node, element: Element) -> None:
         """Check one value and its components."""
@@ -154,7 +105,11 @@ class Check:
         assert isinstance(definition, Datatype)
         if not definition.components:
             self._simple(node, element)
-            return
+        else:
+            self._components(node, definition)
+        self._apply("Datatype", definition.id, definition.name, node)
+
+    def _components(self, node: Node, definition: Datatype) -> None:
         parts = node.parts()
         for component in definition.components:
             nodes = parts.get(component.position)

@@ -52,6 +52,7 @@ class Expression:
     modes: tuple[int, int] = (-1, -1)
     is_strict: bool = True
     is_truncated: bool = False
+    is_identical: bool = False
     matches: Callable[[str], bool | None] | None = None
 
     def walk(self) -> Iterator[Expression]:
@@ -145,6 +146,7 @@ class ExpressionReader:
                 modes=(_mode(element.get("Path1Mode")), _mode(element.get("Path2Mode"))),
                 is_strict=_flag(element, "Strict", default=True),
                 is_truncated=_flag(element, "Truncated"),
+                is_identical=_flag(element, "IdenticalEquality"),
             )
         if name == "SubContext":
             parts = tuple(self.read(child, depth + 1) for child in element)

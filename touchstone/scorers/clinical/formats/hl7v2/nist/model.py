@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from touchstone.scorers.clinical.formats.hl7v2.nist.expressions import Expression
 from touchstone.scorers.clinical.formats.hl7v2.nist.paths import Path, Range
+from touchstone.scorers.clinical.formats.hl7v2.nist.value_sets import Library
 
 #: What a component may be: it does not repeat.
 ONCE = Range(0, 1)
@@ -135,6 +136,8 @@ class Binding:
     sets: tuple[str, ...]
     #: One code that is required, with its system, in place of value sets.
     code: tuple[str, str] | None = None
+    #: Components of the codes, as the older form writes them, in place of `places`.
+    at: str = ""
 
 
 @dataclass(slots=True)
@@ -169,6 +172,20 @@ class RuleBook:
 
     by_id: dict[tuple[str, str], Rules] = field(default_factory=dict)
     by_name: dict[tuple[str, str], Rules] = field(default_factory=dict)
+    _merged: dict[tuple[str, str], Rules | None] = field(default_factory=dict)
+
+    def of(self, kind: str, own: str, name: str) -> Rules | None:
+        """All rules of one element: those bound to its name, then those bound to its id. None if there are none."""
+        key = (kind, own)
+        if key not in self._merged:
+            found = [rules for rules in (self.by_name.get((kind, name)), self.by_id.get(key)) if rules is not None]
+            merged = Rules()
+            for rules in found:
+                merged.statements += rules.statements
+                merged.predicates += rules.predicates
+                merged.bindings += rules.bindings
+            self._merged[key] = merged if found else None
+        return self._merged[key]
 
     def at(self, kind: str, key: str, *, is_name: bool = False) -> Rules:
         """The rules of one element, made if there are none yet."""
@@ -177,7 +194,10 @@ class RuleBook:
 
 @dataclass(slots=True)
 class Profile:
-    """One profile as loaded. `unknown`: constructs that the reader does not know, with how often they occur."""
+    """One profile as loaded. `unknown`: constructs that the reader does not know, with how often they occur.
+
+    `identifiers`: what its rules demand in MSH-21; `without_predicate`: elements of usage C that no predicate decides.
+    """
 
     title: str
     folder: str
@@ -185,5 +205,7 @@ class Profile:
     segments: dict[str, SegmentFlavor]
     datatypes: dict[str, Datatype]
     rules: RuleBook = field(default_factory=RuleBook)
+    library: Library = field(default_factory=Library)
     unknown: Counter[str] = field(default_factory=Counter)
     identifiers: frozenset[str] = frozenset()
+    without_predicate: int = 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.formats.hl7v2.nist.model import (
     USAGES,
+    Binding,
     Datatype,
     Element,
     GroupPlace,
@@ -39,6 +40,7 @@ class StructureReader:
 
     def __init__(self, path: Path, root: _Element, unknown: Counter[str]) -> None:
         self._path, self._root, self._unknown = path, root, unknown
+        self.bindings: list[tuple[str, str, Binding]] = []
         self.datatypes = {one.id: one for one in map(self._datatype, self._all("Datatypes", "Datatype"))}
         self.segments = {one.id: one for one in map(self._segment, self._all("Segments", "Segment"))}
         self.messages = tuple(map(self._message, self._all("Messages", "Message")))
@@ -87,10 +89,20 @@ class StructureReader:
             element.get("ConstantValue") or None,
         )
 
+    def _bound(self, kind: str, own: str, position: int, element: _Element) -> Element:
+        """An element with the value set that the older form binds to it by attributes: `Binding`, and the components `1` or `1:4`."""
+        made = self._element(position, element)
+        sets = tuple(name for name in element.get("Binding", "").split(":") if name)
+        if sets:
+            # The places are those of the element's data type, so they are found when a message is checked.
+            binding = Binding(((position, None),), element.get("BindingStrength", "")[:1].upper(), (), sets, at=element.get("BindingLocation", "1"))
+            self.bindings.append((kind, own, binding))
+        return made
+
     def _datatype(self, element: _Element) -> Datatype:
         components = [child for child in element if local(child) == "Component"]
         own = element.get("ID", "")
-        return Datatype(own, element.get("Name", own), tuple(self._element(at, child) for at, child in enumerate(components, start=1)))
+        return Datatype(own, element.get("Name", own), tuple(self._bound("Datatype", own, at, child) for at, child in enumerate(components, start=1)))
 
     def _segment(self, element: _Element) -> SegmentFlavor:
         fields = [child for child in element if local(child) == "Field"]
@@ -99,7 +111,7 @@ class StructureReader:
             element.get("ID", ""),
             element.get("Name", ""),
             said(element.get("Version")),
-            tuple(self._element(at, child) for at, child in enumerate(fields, start=1)),
+            tuple(self._bound("Segment", element.get("ID", ""), at, child) for at, child in enumerate(fields, start=1)),
             tuple(self._mapping(one) for one in mappings),
         )
 

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 from touchstone.schemas.result import NotChecked
 from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Message, Segment
-from touchstone.scorers.clinical.formats.hl7v2.nist.checking import CHECK, Check, Sink
+from touchstone.scorers.clinical.formats.hl7v2.nist.checking import Check
 from touchstone.scorers.clinical.formats.hl7v2.nist.model import MessageProfile, Profile
+from touchstone.scorers.clinical.formats.hl7v2.nist.sink import CHECK, Sink
 from touchstone.scorers.clinical.formats.hl7v2.nist.tree import tree_of
 
 DECLARED_IN: Final = 21
