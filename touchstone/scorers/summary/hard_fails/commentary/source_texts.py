@@ -11,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from touchstone.scorers.summary.hard_fails.commentary.nouns import Noun, brought, noun_at
 from touchstone.scorers.summary.hard_fails.commentary.source_places import is_place, is_whole_of
 from touchstone.scorers.summary.hard_fails.commentary.source_verbs import is_silent, part_speaks, speaks, sums_up
+from touchstone.scorers.summary.hard_fails.commentary.story import is_reported
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     ARTICLE,
     AUTHOR,
@@ -19,12 +20,10 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     DOCUMENT,
     INDEFINITE,
     NO_SUPPLY,
-    NOUNS,
     PARTS,
     PARTS_SPEAKING,
     PIECE,
     READER,
-    SPEAKERS_BEFORE,
     SUPPLIED,
     TEXT,
     THIRD,
@@ -68,7 +67,7 @@ def _is_commentary(words: Sequence[str], noun: Noun, introduced: bool) -> bool:
         return noun.kind == TEXT and is_silent(words, noun.after)
     if noun.genre and noun.kind not in {ARTICLE, PIECE, WORK, AUTHOR, AUTHORS} and not noun.pointed:
         return False
-    if _is_reported(words, noun):
+    if is_reported(words, noun):
         return False
     if noun.possessive:
         return _possesses(words, noun)
@@ -81,16 +80,6 @@ def _is_supplied(words: Sequence[str], noun: Noun) -> bool:
         return False
     following = words[noun.at + 1] if noun.at + 1 < len(words) else ""
     return following not in {"field", "box", "by", "file", "editor"} and not SUPPLIED.isdisjoint(words[noun.start : noun.at])
-
-
-def _is_reported(words: Sequence[str], noun: Noun) -> bool:
-    """True if somebody in the story speaks of the text: "the judge ruled that the document …"."""
-    if noun.start > 2 and words[noun.start - 1] == "whether":
-        return True
-    for at in range(max(0, noun.start - 10), noun.start):
-        if words[at] in SPEAKERS_BEFORE and not any(words[before] in NOUNS for before in range(max(0, at - 3), at)):
-            return words[noun.start - 1] in {"that", "whether", words[at], "the", "a", "and", "how", "an"} or words[at + 1 : at + 2] == ["that"]
-    return False
 
 
 def _possesses(words: Sequence[str], noun: Noun) -> bool:

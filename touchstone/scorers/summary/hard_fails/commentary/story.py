@@ -33,6 +33,8 @@ NOTHING_WRITTEN, NOBODY_SPEAKS = "nothing is written", "nobody speaks"
 _WE = frozenset(("we", "us", "our", "i", "my"))
 #: What is not said of a plan or a law, but of the text given.
 _REMARKED, _FURTHER = frozenset(("mention", "discuss", "summarize", "summarise", "highlight")), frozenset(("also", "further", "additionally"))
+#: Where a way leads.
+_WHERE = frozenset(("into", "onto", "under", "beneath", "below", "past", "behind", "across", "alongside", "towards", "between"))
 _PEOPLE = frozenset((AUTHOR, AUTHORS, SPEAKER, READER))
 _POSSESSIVES = frozenset(("his", "her", "their", "its", "my", "our"))
 #: Other things that are signed and passed: where one is named, "signed it" may mean that.
@@ -46,7 +48,7 @@ def belongs(words: Sequence[str], noun: Noun, following: Sequence[str], introduc
     """
     if noun.pointed:
         return False
-    if is_somebodys(words):
+    if is_somebodys(words) or is_reported(words, noun):
         return True
     if noun.kind in _PEOPLE:
         return _is_a_person(words, noun) or (noun.kind == AUTHORS and _finds(words, noun))
@@ -98,7 +100,17 @@ def is_somebodys(words: Sequence[str]) -> bool:
     tail = words[start + 1 :]
     if start < 0 or tail[-1] != "." or any(word.lower() in NOUNS or word in FOREIGN for word in tail):
         return False
-    return tail[0] in SPEAKERS_BEFORE or tail[-2] in SPEAKERS_BEFORE
+    return (tail[0] in SPEAKERS_BEFORE and tail[1] != "that") or tail[-2] in SPEAKERS_BEFORE
+
+
+def is_reported(words: Sequence[str], noun: Noun) -> bool:
+    """True if somebody in the story speaks of the text: "the judge ruled that the document …"."""
+    if noun.start > 2 and words[noun.start - 1] == "whether":
+        return True
+    for at in range(max(0, noun.start - 10), noun.start):
+        if words[at] in SPEAKERS_BEFORE and not any(words[before] in NOUNS for before in range(max(0, at - 3), at)):
+            return words[noun.start - 1] in {"that", "whether", words[at], "the", "a", "and", "how", "an"} or words[at + 1 : at + 2] == ["that"]
+    return False
 
 
 def _is_a_person(words: Sequence[str], noun: Noun) -> bool:
@@ -125,8 +137,15 @@ def _states(words: Sequence[str], noun: Noun) -> bool:
 
 
 def _describes_a_line(words: Sequence[str], noun: Noun) -> bool:
-    """True for "the passage describes a wide arc"."""
+    """True for "the passage describes a wide arc", "the passage opens into a cave"."""
     at = past_adverbs(words, noun.after)
+    if (
+        words[noun.at] == "passage"
+        and words[at + 1 : at + 2]
+        and words[at + 1] in _WHERE
+        and THIRD.get(words[at]) not in {"delve", "look", "dive", "go", "move"}
+    ):
+        return True
     return words[at + 1 : at + 2] in (["a"], ["an"]) and not SHAPES.isdisjoint(words[at + 2 : at + 5])
 
 
