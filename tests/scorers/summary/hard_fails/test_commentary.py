@@ -161,7 +161,7 @@ BREAD = "The bakery in Vik bakes with local oats. Its sales rose by a fifth."
         ("The review praises the bread, and the owner hung it on the wall.", BREAD, "", False),
         ("Later on we are told that sales rose.", BREAD, "", True),
         ("Later on we are told that sales rose.", f"We were there. {BREAD}", "", False),
-        ("We are told to wait, a nurse said.", BREAD, "", False),
+        ("We are told that bread is scarce, a nurse said.", BREAD, "", False),
     ],
 )
 def test_what_the_gold_tells_of_is_the_story(text: str, gold: str, source: str, fires: bool) -> None:
