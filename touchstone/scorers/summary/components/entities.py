@@ -3,12 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
 from touchstone.scorers.summary.components.acronyms import acronym, expansions
+from touchstone.scorers.summary.components.short_names import places_of, short_names
 from touchstone.scorers.summary.word_lists import listed
 
 _IDEOGRAPH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
@@ -64,6 +65,15 @@ class Words:
             folded = self.folded
             self._runs[count] = [" ".join(filter(None, folded[first : first + count])) for first in range(len(folded) - count + 1)]
         return self._runs[count]
+
+    def mentions_at(self, places: Iterable[tuple[int, int]]) -> list[Mention]:
+        """The mentions at places [start, end) of the text, the first ones of them."""
+        found = []
+        for start, end in islice(places, MENTIONS_MAX):
+            inside = [place for place, (first, last) in enumerate(self.places) if first < end and last > start]
+            if inside:
+                found.append(Mention(inside[0], inside[-1] + 1, 1.0))
+        return found
 
     def written(self, mention: Mention) -> str:
         """The mention as the text has it."""
@@ -216,13 +226,18 @@ class Sought(NamedTuple):
 def seek(entities: Sequence[str], generated: Words, gold: Words, threshold: float, others: Iterable[str] = ()) -> list[Sought]:
     """Every entity in both texts; in the narrative only where the summary has it.
 
-    An acronym is also sought by its name, and a name by its acronym, where one of the two texts or of `others` (the rest of the gold) gives both.
+    An acronym is also sought by its name, and a name by its acronym, where one of the two texts or of `others` (the rest of the gold) gives both; a name
+    that is not there by its short form.
     """
-    forms = expansions(entities, (generated.text, gold.text, *others))
+    of_gold = (gold.text, *others)
+    forms = expansions(entities, (generated.text, *of_gold))
+    short = short_names(entities, of_gold)
     found = []
     for entity in entities:
         spellings = [entity, *forms.get(entity, ())]
         there = _of_all(spellings, generated, threshold)
+        if not there and entity in short:
+            there = generated.mentions_at(places_of(entity, short[entity], generated.text, of_gold))
         found.append(Sought(there, _of_all(spellings, gold, threshold) if there else []))
     return found
 
