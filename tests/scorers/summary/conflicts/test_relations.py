@@ -74,3 +74,21 @@ def test_unseen_relations_are_found_too_and_hardly_a_true_sentence_is_alarmed() 
 def test_a_word_of_another_class_is_named_by_its_rule(sentence: str, unit: str, rule: str | None) -> None:
     found = {one.rule for one in (*values.find(sentence, [unit]), *wording.find(sentence, [unit]))}
     assert found == ({rule} if rule else set())
+
+
+@pytest.mark.parametrize(
+    ("sentence", "found"),
+    [
+        ("Dr Whitlock operated on the patient, and Dr Sorensen gave the anaesthetic.", True),
+        ("Dr Sorensen operated on the patient, and Dr Whitlock gave the anaesthetic.", False),
+        ("The patient was operated on by Dr Sorensen.", False),
+    ],
+)
+def test_two_names_of_one_statement_that_changed_roles_are_a_conflict(sentence: str, found: bool) -> None:
+    unit = "Dr Ingrid Sorensen operated on the patient, and Dr Paul Whitlock gave the anaesthetic."
+    assert ("name" in {one.rule for one in wording.find(sentence, [unit])}) is found
+
+
+def test_a_negation_whose_verb_was_said_before_is_no_conflict() -> None:
+    unit = "Versions 5.2.0 to 5.2.7 are affected; 4.x and the Windows client are not."
+    assert not wording.find("The 4.x line is spared, and so is the Windows client.", [unit])

@@ -11,6 +11,8 @@ from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_wo
 from touchstone.scorers.summary.components.rulings import Rulings
 from touchstone.scorers.summary.conflicts.conflict import Conflict
 from touchstone.scorers.summary.conflicts.unknown.finding import unknown
+from touchstone.scorers.summary.settings import Conflicts
+from touchstone.scorers.summary.total import capped
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 TEXTS = (
@@ -102,13 +104,15 @@ WRITTEN = " ".join(FACTS[:3]) + " It was measured by Anna Petrova."
         ("The facts hold. " * 20, 80, {"limits": {"source_chars_max": 40}}, None),
     ],
 )
-async def test_unknown_names_cap_the_label_only_where_the_whole_source_is_read(source: str, tokens: int, settings: dict[str, Any], found: bool | None) -> None:
-    lenient = {"labels": {"pass_loss_max": 1.0, "review_loss_max": 1.0}}
-    card = await scorer(TableEngines(same_words), **lenient, **settings).score(case(WRITTEN, datum=_with_source(source, tokens)))
+async def test_unknown_names_are_found_only_where_the_whole_source_is_read(source: str, tokens: int, settings: dict[str, Any], found: bool | None) -> None:
+    card = await scorer(TableEngines(same_words), **settings).score(case(WRITTEN, datum=_with_source(source, tokens)))
     assert ("conflict.unknown_name" in {finding.code for finding in card.findings}) is bool(found)
     assert ("conflicts.unknown" in {one.check for one in card.not_checked}) is (found is None)
-    assert card.label == ("Review" if found else "Pass")
     assert "Petrova" not in card.model_dump_json()
+
+
+def test_what_is_unknown_caps_the_label() -> None:
+    assert capped("Pass", [Conflict("unknown_name", 0, None, (0, 4))], Conflicts()) == "Review"
 
 
 async def test_with_quote_the_unknown_words_are_named() -> None:

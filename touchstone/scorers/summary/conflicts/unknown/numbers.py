@@ -83,6 +83,8 @@ def _follows(placed: Placed, stated: TextValues, known: Known) -> bool:
     own = [one.value for one in stated.values if one.value is not value]
     if arithmetic.follows_from_years(value, [*values, *own]):
         return True
+    if value.kind == "number" and not value.heads and _is_sum_of_figures(value.figures[0], known):
+        return True
     if value.readings and value.figures:
         exact = value.kind in {"money", "quantity", "duration"} or value.figures[0] >= LARGE_MIN or value.words or not value.is_whole
         alike = [one for one in values if one.heads & value.heads]
@@ -91,6 +93,11 @@ def _follows(placed: Placed, stated: TextValues, known: Known) -> bool:
         if stated.words & _TWICE and any(_is_twice(value, one) or _is_twice(one, value) for one in values):
             return True
     return beside.follows(placed, stated, [text for text in known.values if text.values])
+
+
+def _is_sum_of_figures(figure: float, known: Known) -> bool:
+    """True if two known figures, whatever they measure, add up to a bare number or differ by it: "up from 185"."""
+    return any(figure - one in known.figures or figure + one in known.figures for one in known.figures if one)
 
 
 def _is_twice(one: Value, other: Value) -> bool:

@@ -124,8 +124,6 @@ def _negated(here: Clause, there: Clause, compared: Compared, number: int) -> Di
     more_here = len(compared.negations_here) > len(compared.negations_there)
     clause, other = (here, there) if more_here else (there, here)
     for cue in compared.negations_here if more_here else compared.negations_there:
-        if clause.words[cue.first].fold in {"neither", "nor"} and (bare.here if more_here else bare.there):
-            continue  # "nor is the client affected" and "so is the client" share the client alone
         place = _negated_place(clause, cue, other, neutral)
         if place is not None:
             one, two = clause.span(cue.first, cue.last), other.span(place)
@@ -142,6 +140,8 @@ def _only_one(here: Clause, there: Clause, bare: Overlap) -> bool:
 
 def _negated_place(clause: Clause, cue: Cue, other: Clause, neutral: frozenset[str]) -> int | None:
     """The place of the negated words in the other clause: their first content word, and half of the rest; else None."""
+    if cue.last + 1 == len(clause.words):
+        return None  # "the client is not": what it is not was said before
     heads = [head for head in cue.heads if head not in neutral] or [head for head in clause.last_content(cue.first, 3) if head not in neutral]
     if not heads or heads[0] not in other.all_stems or 2 * sum(head in other.all_stems for head in heads) < len(heads):
         return None

@@ -41,10 +41,12 @@ def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Differen
                     yield found
                     continue
                 for name in mine:
-                    if any(same(name, there) for there in of_text[number + 1]):
+                    if any(same(name, there) for there in theirs):
                         continue
+                    known = any(same(name, there) for there in of_text[number + 1])
                     for there in theirs:
-                        if any(same(there, here) for here in of_text[0]) or not _alike(name, there):
+                        known = known or any(same(there, here) for here in of_text[0])
+                        if any(same(there, here) for here in mine) or not _alike(name, there) or (known and "drug" in {name.kind, there.kind}):
                             continue
                         alarm = _in_place_of(clause, other, (mine, theirs), name, there)
                         if alarm is not None and not _borne(clause, name, alarm, units, of_clause):
