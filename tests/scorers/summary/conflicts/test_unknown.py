@@ -11,8 +11,8 @@ from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_wo
 from touchstone.scorers.summary.components.rulings import Rulings
 from touchstone.scorers.summary.conflicts.conflict import Conflict
 from touchstone.scorers.summary.conflicts.unknown.finding import unknown
+from touchstone.scorers.summary.labels import capped
 from touchstone.scorers.summary.settings import Conflicts
-from touchstone.scorers.summary.total import capped
 
 CORPUS = Path(__file__).parents[1] / "corpus"
 TEXTS = (
