@@ -92,7 +92,7 @@ def _clauses(text: str, span: Span, words_max: int) -> list[str]:
     """A sentence as it is asked of the gold: whole, or in clauses where it is longer than a premise may be, since some model entails any long text."""
     if not words_max or words_in(text, *span) <= words_max:
         return [text[span.start : span.end]]
-    clauses = [text[part.start : part.end].strip(_JOINTS) for part in pieces(text, span, max(1, words_max // 2))]
+    clauses = [text[part.start : part.end].strip(_JOINTS) for part in pieces(text, span, max(1, words_max // 4))]
     return [clause for clause in clauses if any(map(str.isalnum, clause))] or [text[span.start : span.end]]
 
 
