@@ -32,6 +32,7 @@ EXPERIMENTS = {
     "bench schematron": ("bench.clinical.schematron", "C-CDA's Schematron rules beside lxml's XSLT route"),
     "bench terminology": ("bench.clinical.terminology", "questions a second to a terminology server"),
     "build nli-model": ("build.models.train", "train the default NLI model"),
+    "build nli-blend": ("build.models.blend", "mix two adapters of one base"),
     "build nli-teacher": ("build.models.teach", "label training pairs with a larger model"),
     "build commentary": ("build.commentary", "learn the weights of the commentary model"),
     "build graphs": ("build.graphs.command", "write the ONNX graphs that ship"),
