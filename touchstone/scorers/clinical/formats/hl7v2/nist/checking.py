@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment
+from touchstone.scorers.clinical.formats.hl7v2.nist.co_constraints import Tables
 from touchstone.scorers.clinical.formats.hl7v2.nist.content import Content
 from touchstone.scorers.clinical.formats.hl7v2.nist.model import Datatype, Element, GroupPlace, SegmentFlavor, SegmentPlace
 from touchstone.scorers.clinical.formats.hl7v2.nist.sink import Sink
+from touchstone.scorers.clinical.formats.hl7v2.nist.slicing import Slicer
 from touchstone.scorers.clinical.formats.hl7v2.nist.tree import NULL, Node, Tree
 
 
@@ -20,7 +22,9 @@ class Check:
 
     def run(self) -> None:
         """Check the whole message."""
+        Slicer(self.tree.profile.slicings, self.content.evaluator, self.sink).apply(self.tree)
         self._group(self.tree.root)
+        Tables(self.content).apply(self.tree.profile.tables, self.tree.root, self.tree.message_id)
         for segment in self.tree.unplaced:
             self._unplaced(segment)
 

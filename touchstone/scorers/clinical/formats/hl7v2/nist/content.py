@@ -102,6 +102,10 @@ class Content:
             text = f"The code is in the value set {names} of {self.sink.title}, and its coding system is {problem}"
         self.sink.add(severity, "profile.value-set" if problem == "code" else "profile.code-system", at.path, text, suggestion=suggestion)
 
+    def is_member(self, target: Node, binding: Binding) -> bool | None:
+        """True if a code of an element is what a binding asks for, False if not, None if the profile does not list its value sets."""
+        return self._membership(target, binding)[0]
+
     def _membership(self, target: Node, binding: Binding) -> tuple[bool | None, str, Node]:
         """(a member, or not, or not known; `code`, or what is wrong with the system; the element of the code)."""
         known = [found for name in binding.sets if (found := self.library.known(name)) is not None]

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.formats.hl7v2.nist.co_constraints import TableReader
 from touchstone.scorers.clinical.formats.hl7v2.nist.expressions import Expression
 from touchstone.scorers.clinical.formats.hl7v2.nist.model import Datatype, GroupPlace, Profile, Rules, SegmentFlavor, SegmentPlace
 from touchstone.scorers.clinical.formats.hl7v2.nist.reader import StructureReader, said
 from touchstone.scorers.clinical.formats.hl7v2.nist.rule_reader import RuleReader
+from touchstone.scorers.clinical.formats.hl7v2.nist.slicing import SlicingReader
 from touchstone.scorers.clinical.formats.hl7v2.nist.xml_files import PROFILE, files_of, local, parts_of
 
 if TYPE_CHECKING:
@@ -70,6 +72,10 @@ def _add_rules(profile: Profile, parts: dict[str, list[tuple[Path, _Element]]], 
         reader.bindings(root)
     for _, root in parts["ValueSetLibrary"]:
         profile.library.read(root, profile.unknown)
+    for _, root in parts["CoConstraintContext"]:
+        profile.tables += TableReader(profile, reader).read(root)
+    for _, root in parts["ProfileSlicing"]:
+        SlicingReader(profile).read(root)
     for kind, own, binding in structure.bindings:
         profile.rules.at(kind, own).bindings.append(binding)
     for one in profile.messages:  # a message's rules may be written as those of a group with its id

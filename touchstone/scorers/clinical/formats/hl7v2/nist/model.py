@@ -166,6 +166,56 @@ class Slicings:
     fields: dict[tuple[str, int], tuple[Slice, ...]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One test of a segment: a text, or bindings (a code, or value sets) of which one must hold."""
+
+    name: str
+    path: Path
+    said: str
+    text: str | None
+    bindings: tuple[Binding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One co-constraint: segments that all selectors fit, how many of them there are, and what holds for each."""
+
+    usage: str
+    repeats: Range
+    selectors: tuple[Cell, ...]
+    constraints: tuple[Cell, ...]
+
+    @property
+    def said(self) -> str:
+        """The selectors in words."""
+        return " and ".join(f"{cell.name} {cell.said}" for cell in self.selectors)
+
+
+@dataclass(frozen=True, slots=True)
+class RowGroup:
+    """Segments that share a group id: a primary one and those that go with it."""
+
+    name: str
+    usage: str
+    repeats: Range
+    primary: Row
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The co-constraints of some segments. `context`, `segments`: their paths; `ids`: where a group id is, the preferred place first."""
+
+    message: str
+    context: Path
+    segments: Path
+    condition: Expression | None
+    ids: tuple[Path, ...]
+    rows: tuple[Row, ...]
+    groups: tuple[RowGroup, ...]
+
+
 @dataclass(slots=True)
 class RuleBook:
     """The rules of a profile by kind (Datatype, Segment, Group, Message) and by id or name."""
@@ -206,6 +256,8 @@ class Profile:
     datatypes: dict[str, Datatype]
     rules: RuleBook = field(default_factory=RuleBook)
     library: Library = field(default_factory=Library)
+    tables: list[Table] = field(default_factory=list)
+    slicings: Slicings = field(default_factory=Slicings)
     unknown: Counter[str] = field(default_factory=Counter)
     identifiers: frozenset[str] = frozenset()
     without_predicate: int = 0

@@ -18,7 +18,7 @@ Definition: TypeAlias = GroupPlace | SegmentFlavor | Datatype
 SEPARATORS = ("^", "&")
 NULL = '""'
 #: Changes the flavor of a field by the slice that it is in.
-Slicer: TypeAlias = Callable[["Node"], None]
+Slicer: TypeAlias = Callable[[SegmentFlavor, "Node"], None]
 
 
 class Node:
@@ -153,7 +153,7 @@ class Tree:
         if self.slice_field is not None:
             for repetitions in made.values():
                 for repetition in repetitions:
-                    self.slice_field(repetition)
+                    self.slice_field(flavor, repetition)
         return made
 
     def _map(self, node: Node, made: dict[int, list[Node]], mapping: Mapping) -> None:
