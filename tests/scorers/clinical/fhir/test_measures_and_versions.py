@@ -71,6 +71,22 @@ def test_a_report_with_other_groups_populations_or_strata_than_its_measure_is_to
 
 
 @pytest.mark.parametrize(
+    ("mine", "theirs", "same"),
+    [
+        ([{"text": "age"}], {"text": "age"}, True),
+        ([{"text": "age"}], concept("age", "http://measures.test/strata") | {"text": "age"}, True),
+        ([concept("age", "http://measures.test/strata") | {"text": "age"}], {"text": "age"}, True),
+        ([{"text": "age"}], {"text": "sex"}, False),
+        ([{"text": "age"}], concept("age", "http://measures.test/strata"), False),
+        ([concept("sex", "http://measures.test/strata") | {"text": "age"}], concept("age", "http://measures.test/strata") | {"text": "age"}, False),
+    ],
+)
+def test_strata_are_matched_by_text_where_one_side_has_no_codes(mine: list[dict[str, Any]], theirs: dict[str, Any], same: bool) -> None:
+    stratified = GROUP | {"stratifier": [{"code": theirs, **CRITERIA}]}
+    assert (told([stratified], [GIVEN | {"stratifier": [{"code": mine}]}]) >= WRONG) is not same
+
+
+@pytest.mark.parametrize(
     ("scoring", "kind", "score"),
     [("proportion", "summary", None), ("proportion", "summary", 2), ("cohort", "summary", 0.5), ("ratio", "summary", None)],
 )

@@ -108,12 +108,21 @@ def _codings(concept: Any) -> list[Json]:
     return [coding for one in concepts if isinstance(one, dict) for coding in objects(one.get("coding"))]
 
 
+def _texts(concept: Any) -> set[str]:
+    """The texts of a CodeableConcept, or of a list of them."""
+    concepts = concept if isinstance(concept, list) else [concept]
+    return {one["text"] for one in concepts if isinstance(one, dict) and isinstance(one.get("text"), str)}
+
+
 def _same_concept(one: Any, other: Any) -> bool:
-    """True if two concepts share a coding, or have the same text and no codings."""
+    """True if two concepts share a coding or, where one of them has no codings, a text.
+
+    R4, datatypes.html#codeableconcept: the text stands for the concept as its author entered it, and is often all that there is.
+    """
     mine, theirs = _codings(one), _codings(other)
-    if mine or theirs:
+    if mine and theirs:
         return any(left.get("system") == right.get("system") and left.get("code") == right.get("code") for left in mine for right in theirs)
-    return isinstance(one, dict) and isinstance(other, dict) and isinstance(one.get("text"), str) and one.get("text") == other.get("text")
+    return not _texts(one).isdisjoint(_texts(other))
 
 
 def _is_observation(population: Json) -> bool:

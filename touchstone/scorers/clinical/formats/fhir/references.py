@@ -164,12 +164,14 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
         target = _target_type(document, resolver, frame, reference, place)
         seen = resolver.anywhere(frame, reference) is not None or document.options.rest_references
     if target is None:
+        if found is not None and found.targets and "Resource" not in found.targets and not isinstance(stated, str):
+            document.skip("types of references", "neither the document nor the URL tells what they refer to")
         return
     if isinstance(stated, str) and stated != target:  # Reference.type: only types beyond FHIR's own are given by their URL
         document.add("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
     if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
         allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"
-        # Only the type of a resource outside the document is known, so this is not counted against the document.
+        # references.html#literal: a RESTful URL implies a type. Of a resource outside the document no more is known, so it is not counted against this one.
         document.add("major" if seen else "minor", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
 
 
@@ -191,7 +193,8 @@ def _target_type(document: Document, resolver: Resolver, frame: Frame, reference
     if is_absolute(reference):
         if _URN.match(reference) and frame.root.bundle is not None and not _may_be_elsewhere(frame):
             document.add("minor", "fhir.references.urn", place, "no entry of the Bundle has this URN as its fullUrl")
-        return None  # Resources at other addresses are unknown, whatever the URL looks like.
+        parts = rest_parts(reference)  # Other addresses tell nothing of what lies there.
+        return None if parts is None else parts[1]
     match = _RELATIVE.fullmatch(reference)
     if match is None or match[1] not in resources:
         # R4 gives the form and a pattern, but the official validator accepts others: a server may have resource types of its own.

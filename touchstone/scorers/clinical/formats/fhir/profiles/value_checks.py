@@ -32,6 +32,7 @@ class ValueChecks(ABC):
         self._values = definitions_at_hand.values
         self.find = definitions_at_hand.profile
         self._allowed: dict[tuple[str, ...], frozenset[str] | None] = {}
+        self._conforming: dict[tuple[int, str], bool] = {}
         self._frame: Frame
         self._profile: Profile
 
@@ -95,6 +96,8 @@ class ValueChecks(ABC):
         if allowed is None:
             return
         target = self._resolver.anywhere(self._frame, reference)
+        # profiling.html#reference: a target at hand by the rules of Bundles or containment keeps the profile; one of the same id elsewhere may be another.
+        inside = target if reference.startswith("#") else self._resolver.in_bundle(self._frame, reference)
         parts = None if target is not None else rest_parts(reference) or rest_parts("http://server/" + reference)
         actual = target.type if target is not None else parts[1] if parts is not None else None
         if actual is not None and "Resource" not in allowed and actual not in allowed:
@@ -103,10 +106,18 @@ class ValueChecks(ABC):
             level: Severity = "major" if target is not None or self._document.options.rest_references else "minor"
             message = f"does not allow a reference to {actual} here; allowed: {listed}"
             self._add("fhir.profiles.target", place, message, level=level, remedy=f"Refer to {listed}")
-        elif target is not None and reference.startswith("#") and not any(self._conforms(target, one) for one in targets):
+        elif inside is not None and not any(self._target_conforms(inside, one) for one in targets):
             allows = ", ".join(named(one) for one in targets)
-            message = f"asks for a resource that conforms to {allows}, and the contained one does not"
+            message = f"asks for a resource that conforms to {allows}, and the {'contained one' if reference.startswith('#') else 'entry'} does not"
             self._add("fhir.profiles.target", place, message, remedy=f"See the profile {allows}")
+
+    def _target_conforms(self, frame: Frame, url: str) -> bool:
+        """True if a target conforms to a profile. Each pair is asked once; a circle of references is taken to conform where it closes."""
+        key = (id(frame.resource), url)
+        if key not in self._conforming:
+            self._conforming[key] = True
+            self._conforming[key] = self._conforms(frame, url)
+        return self._conforming[key]
 
     def _types_of(self, targets: tuple[str, ...]) -> frozenset[str] | None:
         """The types that some profiles are for; None if one of them is not at hand."""
