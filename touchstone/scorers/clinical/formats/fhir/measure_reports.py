@@ -9,7 +9,7 @@ from touchstone.scorers.clinical.checks.json_access import Json, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.named_definitions import with_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
-from touchstone.scorers.clinical.formats.fhir.references import Resolver
+from touchstone.scorers.clinical.formats.fhir.references import Resolver, relative_type
 
 _CODE = "fhir.measures.report"
 _SCORING = "http://terminology.hl7.org/CodeSystem/measure-scoring"
@@ -94,6 +94,10 @@ class _MeasureReport:
         results, count = given.get("subjectResults"), given.get("count")
         reference = results.get("reference") if isinstance(results, dict) else None
         if self._type != "subject-list" or not isinstance(reference, str) or not isinstance(count, int):
+            return
+        # R4, MeasureReport.group.population.subjectResults: "a List of subject level MeasureReports, one for each subject".
+        if relative_type(reference) not in {None, "List"}:
+            self._add((at, "subjectResults", None), "the subjects of a population are listed by a List, and this refers to something else")
             return
         subjects = self._resolver.anywhere(self._frame, reference)
         if subjects is None or subjects.type != "List":

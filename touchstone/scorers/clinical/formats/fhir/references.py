@@ -171,7 +171,7 @@ def _reference(document: Document, resolver: Resolver, frame: Frame, value: dict
         document.add("major", "fhir.references.type", place, "the type stated beside the reference differs from the type it points to")
     if found is not None and found.targets and "Resource" not in found.targets and target not in found.targets:
         allowed = ", ".join(found.targets) if len(found.targets) < 12 else f"{len(found.targets)} types"
-        # references.html#literal: a RESTful URL implies a type. Of a resource outside the document no more is known, so it is not counted against this one.
+        # A RESTful URL implies a type (R4, references.html#literal). Of a resource outside the document no more is known, so it does not count.
         document.add("major" if seen else "minor", "fhir.references.target", place, f"a reference to {target} is not allowed here; allowed: {allowed}")
 
 

@@ -96,7 +96,7 @@ class ValueChecks(ABC):
         if allowed is None:
             return
         target = self._resolver.anywhere(self._frame, reference)
-        # profiling.html#reference: a target at hand by the rules of Bundles or containment keeps the profile; one of the same id elsewhere may be another.
+        # What a Bundle or containment resolves must keep the profile (R4, profiling.html#reference); a namesake elsewhere may be another resource.
         inside = target if reference.startswith("#") else self._resolver.in_bundle(self._frame, reference)
         parts = None if target is not None else rest_parts(reference) or rest_parts("http://server/" + reference)
         actual = target.type if target is not None else parts[1] if parts is not None else None
