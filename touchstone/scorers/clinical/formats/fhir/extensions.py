@@ -12,6 +12,7 @@ from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
 from touchstone.scorers.clinical.formats.fhir.cross_version_extensions import cross_version
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.extension_contexts import by_values, in_context
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
@@ -127,8 +128,9 @@ def _problems(use: _Use, known: Json) -> Iterator[_Problem]:
     if held is not None and known["values"] is not None and not _is_type(held, known["values"]):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
         yield "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}"
-    if _has_unknown_part(value, known.get("elements", ())):
-        yield "fhir.extensions.part", place, f"the element has no such part; it has: {', '.join(known['elements'][:12])}"
+    part = _unknown_part(value, known.get("elements", ()))
+    if part is not None:
+        yield "fhir.extensions.part", place, f"the element has no part {use.document.named(part)}; it has: {', '.join(known['elements'][:12])}"
     if known["parts"]:
         # A package's definition is also checked as a profile, which counts the slices.
         yield from _parts(value, known["parts"], place, counted=value.get("url") in definitions().extensions)
@@ -142,10 +144,20 @@ def _is_type(held: str, types: Sequence[str]) -> bool:
     return held[5:].lower() in {one.lower() for one in types}
 
 
-def _has_unknown_part(value: Json, elements: Sequence[str]) -> bool:
-    """True if an extension for an element of another FHIR version has a part that the element has not."""
-    names = (one.get("url") for one in objects(value.get("extension")) if elements)
-    return any(isinstance(name, str) and not is_absolute(name) and name not in elements for name in names)
+def _unknown_part(value: Json, elements: Sequence[str]) -> str | None:
+    """Return the name of a part that the element of another FHIR version has not, or None.
+
+    A choice may be named with its [x], without it, or with a type (R4, formats.html#choice): value[x], value, valueQuantity.
+    """
+    bare = {one.removesuffix("[x]") for one in elements}
+    choices = tuple(one.removesuffix("[x]") for one in elements if one.endswith("[x]"))
+    for one in objects(value.get("extension")) if elements else ():
+        name = one.get("url")
+        if not isinstance(name, str) or is_absolute(name) or name.removesuffix("[x]") in bare:
+            continue
+        if not any(name.startswith(known) and name[len(known) :] in CHOICE_TYPES for known in choices):
+            return name
+    return None
 
 
 def _holders_of(use: _Use, part: str) -> Iterator[tuple[Json, Place]]:

@@ -39,7 +39,8 @@ class MemberChecks:
             wanted = self._document.counts[code, severity] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
             near = get_close_matches(name.removeprefix("_"), of.fields, 1, _LIKENESS) if wanted else []
             shown = shown_name(name) if near else self._document.named(name)
-            self._add(severity, code, (place, shown, None), message, suggestion=f"Use '{near[0]}'" if near else None)
+            told = message if shown == "?" else message.replace("this element", f"the element {shown}", 1) + (f"; did you mean {near[0]}?" if near else "")
+            self._add(severity, code, (place, shown, None), told, suggestion=f"Use '{near[0]}'" if near else None)
 
     def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
         problem = primitives.CHECKS[found.type](value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touchstone.scorers.clinical.checks.json_access import objects
-from touchstone.scorers.clinical.formats.fhir.document import Document
+from touchstone.scorers.clinical.formats.fhir.document import Document, shown_name
 from touchstone.scorers.clinical.formats.fhir.narrative_fast_path import scan
 
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
@@ -46,6 +46,8 @@ def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) 
         if isinstance(identity, str):
             known.update({identity, f"{frame.type}/{identity}"} if frame.container is not None or frame.entry is not None else set())
     for (_, place), found in zip(document.narratives, links, strict=True):
-        for link in found:
+        for number, link in enumerate(found, 1):
             if link not in known:
-                document.add("major", "fhir.narrative.link", place, "a link into the narrative finds no anchor there")
+                # The name of an anchor may be patient text; the number of the link is not.
+                which = f"link {number} of {len(found)} inside the page" + (f" (#{shown_name(link)})" if document.context.quote else "")
+                document.add("major", "fhir.narrative.link", place, f"{which} finds no anchor in the narrative")

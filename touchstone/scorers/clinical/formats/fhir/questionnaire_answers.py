@@ -7,9 +7,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
+from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import ordered
+from touchstone.scorers.clinical.formats.fhir.references import relative_type, rest_parts
 
+_UCUM = "http://unitsofmeasure.org"
+_UNIT_CHARS_MAX = 200
 _HL7 = "http://hl7.org/fhir/StructureDefinition/"
 _SDC = "http://hl7.org/fhir/uv/sdc/StructureDefinition/sdc-questionnaire-"
 #: Type of an item → types of its answers, as in the name of value[x].
@@ -76,6 +80,8 @@ class AnswerChecks:
             self._text(content, place)
         elif isinstance(content, dict) and kind == "Attachment":
             self._attachment(content, place)
+        elif isinstance(content, dict) and kind == "Reference":
+            self._reference(content, place)
         elif isinstance(content, dict) and kind == "Quantity":
             self._unit(content, place)
         elif isinstance(content, float):
@@ -119,6 +125,9 @@ class AnswerChecks:
         quantities = isinstance(value, dict) and isinstance(bound, dict)
         if quantities and not (value.get("code") and bound.get("code")):
             self._add(place, "this quantity cannot be compared with the bound of the item: one of them has no coded unit")
+            return None
+        if quantities and _differ_in_kind(value, bound):
+            self._add(place, "the unit of this quantity cannot be converted to that of the item's bound")
             return None
         order = ordered(value, bound)
         if order is None:
@@ -171,9 +180,23 @@ class AnswerChecks:
         if kinds and attachment.get("contentType") not in kinds:
             self._add(place, "an attachment of a kind that the item does not permit")
         for _, most in extensions(self._item, "maxSize"):
-            size = attachment.get("size")
+            size, data = attachment.get("size"), attachment.get("data")
+            if not isinstance(size, int) and isinstance(data, str):
+                size = len(data) * 3 // 4 - data[-2:].count("=")  # base64: three bytes in four characters
             if isinstance(size, int) and isinstance(most, int | float) and size > most * 1_000_000:
                 self._add(place, "an attachment larger than the item permits")
+
+    def _reference(self, reference: Json, place: Place) -> None:
+        """The target is of a type that the item names (extension questionnaire-referenceResource), as far as the URL or Reference.type tells it."""
+        allowed = {value for _, value in extensions(self._item, "questionnaire-referenceResource")}
+        url = reference.get("reference")
+        parts = rest_parts(url) if isinstance(url, str) else None
+        kind = parts[1] if parts is not None else relative_type(url) if isinstance(url, str) else None
+        kind = kind or reference.get("type")
+        if allowed and isinstance(kind, str) and kind not in allowed:
+            self._add(place, f"an answer to this item refers to {' or '.join(sorted(map(str, allowed)))}, and this refers to another type")
+        elif allowed and not isinstance(kind, str):
+            self._document.skip("types of answers that are references", "their URL does not tell what they refer to")
 
     def is_exclusive(self, answer: Json) -> bool:
         """Return True if an answer is an option that excludes all others."""
@@ -181,6 +204,13 @@ class AnswerChecks:
         return value is not None and any(
             same_answer(value, option) and ("Boolean", True) in extensions(holder, "questionnaire-optionExclusive") for option, holder in self._options
         )
+
+
+def _differ_in_kind(one: Json, other: Json) -> bool:
+    """True if two quantities have UCUM units of different dimensions (questionnaire.html: bounds compare by value, after conversion)."""
+    units = [quantity.get("code") for quantity in (one, other) if quantity.get("system") == _UCUM]
+    texts = [unit for unit in units if isinstance(unit, str) and len(unit) <= _UNIT_CHARS_MAX]
+    return len(texts) == len((one, other)) and all(map(is_valid_unit, texts)) and conversion(texts[0], texts[1]) is None
 
 
 def _matches(pattern: str, text: str) -> bool | None:

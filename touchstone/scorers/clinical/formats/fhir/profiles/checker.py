@@ -164,6 +164,8 @@ class Checker(Slicing):
             self._binding(rule.binding, value, place)
         if rule.ceiling is not None:
             self._binding(("required", rule.ceiling), value, place)
+        for value_set in rule.additional:
+            self._binding(("required", value_set), value, place)
         if rule.bounded:
             self._bounds(rule, value, place)
         if rule.invariants:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,11 @@ _ODD = re.compile(r"[^\w\-./:|#]")
 ELEMENTS_MAX = 20_000
 #: Prefix of a choice element of ElementDefinition → attribute of a constraint.
 _VALUES = {"fixed": "fixed", "pattern": "pattern", "minValue": "low", "maxValue": "high"}
+#: Elements of R5's ElementDefinition in an R4 profile (versions.html#extensions): must-have-value, its alternatives, additional bindings.
+_R5 = "http://hl7.org/fhir/5.0/StructureDefinition/extension-ElementDefinition."
+_ADDITIONAL = frozenset({"http://hl7.org/fhir/tools/StructureDefinition/additional-binding", _R5 + "binding.additional"})
+#: Purposes of an additional binding that no code may leave (R5, CodeSystem additional-binding-purpose).
+_STRICT = frozenset({"required", "maximum"})
 _MAX_VALUE_SET = BASE + "elementdefinition-maxValueSet"
 #: Dots in the id of the value of a part of an extension: Extension.extension:part.value[x].
 _PART_DEPTH = 2
@@ -25,7 +31,9 @@ _PART_DEPTH = 2
 class Constraint:
     """One element of a profile. `slices` constrain some of its occurrences, selected by `discriminators` (type, path).
 
-    `ceiling`: the value set that no code may leave, even if the binding is weak. `low`, `high`, `length`: bounds of the value.
+    `additional`: value sets that hold besides `binding`; `shortest`: the least length of a text; `must_have_value`: no extension replaces
+    the value; `alternatives`: the only extensions that may. `ceiling`: the value set that no code may leave, even if the binding is weak.
+    `low`, `high`, `length`: bounds of the value.
     """
 
     name: str
@@ -40,6 +48,10 @@ class Constraint:
     low: Any = None
     high: Any = None
     length: int | None = None
+    additional: tuple[str, ...] = ()
+    shortest: int | None = None
+    must_have_value: bool = False
+    alternatives: tuple[str, ...] = ()
     must_support: bool = False
     invariants: tuple[Invariant, ...] = ()
     discriminators: tuple[tuple[str, str], ...] = ()
@@ -90,8 +102,9 @@ def derive(rule: Constraint) -> None:
     ignored = (rule.choice and len(rule.types) != 1) or (code is not None and code.fixed is not None)
     rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"} and not ignored
     rule.asks_below = any(child.least for child in rule.children.values())
-    rule.bounded = rule.low is not None or rule.high is not None or rule.length is not None
-    has_value = rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None
+    rule.bounded = any(one is not None for one in (rule.low, rule.high, rule.length, rule.shortest)) or rule.must_have_value or bool(rule.alternatives)
+    rule.additional = () if ignored else rule.additional
+    has_value = bool(rule.additional) or rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None
     stated = has_value or rule.bound or rule.bounded or rule.asks_type or bool(rule.invariants)
     rule.silent = not stated and not rule.children
     for inner in (*rule.children.values(), *rule.slices.values()):
@@ -184,8 +197,10 @@ def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list
                 setattr(at, name, value)
     length = element.get("maxLength")
     at.length = length if isinstance(length, int) and not isinstance(length, bool) else None
+    _value_rules(at, element)
     binding = element.get("binding")
     if isinstance(binding, dict):
+        at.additional = tuple(_additional(binding))
         if isinstance(binding.get("valueSet"), str):
             at.binding = (str(binding.get("strength")), binding["valueSet"])
         ceilings = (choice(one) for one in objects(binding.get("extension")) if one.get("url") == _MAX_VALUE_SET)
@@ -197,6 +212,27 @@ def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list
         at.discriminators = tuple((str(one.get("type")), str(one.get("path")).removeprefix("$this.")) for one in discriminators)
         at.closed = slicing.get("rules") == "closed"
     at.invariants = tuple(_invariants(element, base_keys, unread))
+
+
+def _value_rules(at: Constraint, element: Json) -> None:
+    """Rules on values that R4 states by extension: minLength (extensions package), mustHaveValue and valueAlternatives (R5, ElementDefinition)."""
+    for one in objects(element.get("extension")):
+        held = choice(one)
+        value = held[1] if held is not None else None
+        if one.get("url") == BASE + "minLength" and isinstance(value, int) and not isinstance(value, bool):
+            at.shortest = value
+        elif one.get("url") == _R5 + "mustHaveValue":
+            at.must_have_value = value is True
+        elif one.get("url") == _R5 + "valueAlternatives" and isinstance(value, str):
+            at.alternatives = (*at.alternatives, value.partition("|")[0])
+
+
+def _additional(binding: Json) -> Iterator[str]:
+    """The value sets of additional bindings that bind every repeat of an element in every context (R5, ElementDefinition.binding.additional)."""
+    for one in objects(binding.get("extension")):
+        parts = {str(part.get("url")): held[1] for part in objects(one.get("extension")) if (held := choice(part)) is not None}
+        if one.get("url") in _ADDITIONAL and parts.get("purpose") in _STRICT and not {"usage", "any"} & parts.keys() and isinstance(parts.get("valueSet"), str):
+            yield parts["valueSet"]
 
 
 def _type(one: Json) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

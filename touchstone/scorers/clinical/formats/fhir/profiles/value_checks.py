@@ -8,7 +8,7 @@ from typing import Any, Final
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, Verdict, decide
-from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, plain
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Extended, plain
 from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
@@ -50,12 +50,27 @@ class ValueChecks(ABC):
         if rule.length is not None and isinstance(held, str) and len(held) > rule.length:
             asked = f"allows {rule.length} characters here; found {len(held)}"
             self._add("fhir.profiles.length", place, asked, remedy=f"Shorten it to {rule.length} characters")
+        if rule.shortest is not None and isinstance(held, str) and len(held) < rule.shortest:
+            asked = f"asks for {rule.shortest} characters here; found {len(held)}"
+            self._add("fhir.profiles.length", place, asked, remedy=f"Give at least {rule.shortest} characters")
+        if held is None and value.__class__ is Extended:
+            self._replaced(rule, value, place)
         for bound, wrong, limit in ((rule.low, -1, "at least"), (rule.high, 1, "at most")):
             order = ordered(held, bound) if bound is not None and held is not None else 0
             if order is None:
                 self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
             elif order == wrong:
                 self._add("fhir.profiles.range", place, f"asks for {limit} {expected_text(bound)} here", value=value)
+
+    def _replaced(self, rule: Constraint, value: Extended, place: Place) -> None:
+        """Check what stands in place of a primitive's value (R5, ElementDefinition.mustHaveValue and valueAlternatives)."""
+        given = value.beside.get("extension")
+        urls = {one.get("url") for one in given if isinstance(one, dict)} if isinstance(given, list) else set()
+        if rule.must_have_value:
+            self._add("fhir.profiles.value", place, "asks for a value here, which no extension may replace", remedy="Give a value")
+        elif rule.alternatives and urls.isdisjoint(rule.alternatives):
+            listed = ", ".join(map(shown_text, rule.alternatives))
+            self._add("fhir.profiles.value", place, f"asks for a value here, or one of the extensions {listed} in its place", remedy="Give a value")
 
     def _invariants(self, rule: Constraint, value: Any, place: Place) -> None:
         kind = place[1].lstrip("_")[len(rule.short) :] or None if rule.choice else None
