@@ -16,6 +16,11 @@ from touchstone.scorers.clinical.formats.ccda.elements import child, children
 
 HL7V3: Final = f"{{{CDA}}}"
 _REFERENCE_LENGTH_MAX: Final = 200
+#: Qualifiers of name parts (HL7 v3 EntityNamePartQualifier) that are not the person's current name: CL is a call name, BR a name at birth.
+_NOT_GIVEN: Final = frozenset({"CL", "BR"})
+_NOT_FAMILY: Final = frozenset({"BR"})
+#: Uses of a name that mark the person's own: L is the usual one, OR the one of the registry.
+_OFFICIAL: Final = frozenset({"L", "OR"})
 
 
 def attribute(element: Any, name: str) -> str:
@@ -138,8 +143,9 @@ def patient_of(role: Any, tree: Tree) -> Patient:
 
 def _read_person(person: Any, patient: Patient, tree: Tree) -> None:
     """Names, birth, sex, marital status and death of a recordTarget's patient."""
-    for one in children(person, "name"):
-        if (name := _name(one, tree)) is not None:
+    written = list(children(person, "name"))
+    for one in written:
+        if (name := _name(one, tree, is_given_elsewhere=any(_has_given(other) for other in written))) is not None:
             patient.names.append(name)
     birth, sex, marital = (child(person, tag) for tag in ("birthTime", "administrativeGenderCode", "maritalStatusCode"))
     if birth is not None:
@@ -155,11 +161,26 @@ def _read_person(person: Any, patient: Patient, tree: Tree) -> None:
         patient.dead = PlacedValue("dead", tree.path(time))
 
 
-def _name(element: Any, tree: Tree) -> Name | None:
-    """A name by its current parts, without call names and birth names."""
-    given = [text_of(part) for part in children(element, "given") if attribute(part, "qualifier") != "CL"]
-    families = list(children(element, "family"))
-    current = [part for part in families if attribute(part, "qualifier") != "BR"] or families
-    family = " ".join(text_of(part) for part in current)
+def _name(element: Any, tree: Tree, *, is_given_elsewhere: bool) -> Name | None:
+    """A name by its current parts. Call names and birth names count only where nothing else is given.
+
+    `is_given_elsewhere`: another name of the person has a given name; one that is only called is then a nickname.
+    """
+    given = _current(element, "given", _NOT_GIVEN)
+    family = " ".join(text_of(part) for part in _current(element, "family", _NOT_FAMILY))
     uses, path = attribute(element, "use"), tree.path(element)
-    return person_names.name(family, given, "l" if "L" in uses.split() else uses, path) or person_names.name_of_text(text_of(element), path)
+    use = "l" if not _OFFICIAL.isdisjoint(uses.split()) else uses
+    if is_given_elsewhere and given and not _has_given(element):
+        use = "nickname"
+    return person_names.name(family, [text_of(part) for part in given], use, path) or person_names.name_of_text(text_of(element), path)
+
+
+def _has_given(element: Any) -> bool:
+    """True if a name has a given name that is more than what the person is called or was called at birth."""
+    return any(_NOT_GIVEN.isdisjoint(attribute(part, "qualifier").split()) and text_of(part) for part in children(element, "given"))
+
+
+def _current(element: Any, tag: str, not_current: frozenset[str]) -> list[Any]:
+    """The parts of a name without those that a qualifier sets aside; all parts where nothing else is left."""
+    parts = [part for part in children(element, tag) if text_of(part)]
+    return [part for part in parts if not_current.isdisjoint(attribute(part, "qualifier").split())] or parts

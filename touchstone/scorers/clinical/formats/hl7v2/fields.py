@@ -81,7 +81,8 @@ class Checker:
         fields = segment.fields
         size = len(fields)
         learner = self.learner if self.name != "OBX" or size <= 2 else self.learners.get(fields[2]) or self._learner_of(fields[2])
-        if learner.whole is not None and learner.whole.fullmatch(segment.raw):
+        # The pattern takes a null for any value; a segment that holds one is looked at field by field.
+        if learner.whole is not None and learner.whole.fullmatch(segment.raw) and NULL not in segment.raw:
             segment.is_typed = learner is not self.learner
             return size - fields.count("") - 1
         before = findings.report.total
@@ -103,6 +104,9 @@ class Checker:
             if position >= size or not fields[position]:
                 element = self.elements[position]
                 findings.add("major", "structure.required-field", f"{segment.path}-{position}", f"{element.title} is required")
+            elif not fields[position].replace(NULL, "").strip("~"):
+                message = f'{self.elements[position].title} is required, and "" (null) says to delete it'
+                findings.add("major", "structure.required-null", f"{segment.path}-{position}", message, suggestion="Give the value")
         suspects = [position for position, (accepts, value) in enumerate(zip(self.accepts, fields, strict=False)) if value and not accepts(value)]
         for position in suspects:
             self._field(segment, position, findings)

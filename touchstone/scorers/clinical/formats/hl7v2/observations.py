@@ -17,7 +17,7 @@ from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.lexer import PARTS_MAX, Segment
 from touchstone.scorers.clinical.formats.hl7v2.measures import NUMBER
 from touchstone.scorers.clinical.formats.hl7v2.primitives import PRIMITIVES
-from touchstone.scorers.clinical.formats.hl7v2.tables import Element, Version, code_tables, load
+from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Element, Version, code_tables, load
 from touchstone.scorers.clinical.formats.hl7v2.usual_values import UsualRange, usual_range
 from touchstone.scorers.clinical.formats.hl7v2.value_checks import NULL, check_value
 from touchstone.scorers.clinical.formats.memory import Memory
@@ -35,6 +35,8 @@ CHECKED_FURTHER = frozenset({"SN", "ED"})
 COMPARATORS = frozenset({"", ">", "<", ">=", "<=", "=", "<>"})
 #: Tables that HL7 only suggests: a code is checked against them only if it names them.
 SUGGESTED = frozenset({"HL70005", "HL70189"})
+#: Tables whose codes count by the message's version.
+BY_VERSION = frozenset({"HL70001"})
 
 
 @lru_cache(maxsize=1_024)
@@ -202,6 +204,15 @@ class Observations:
             self.findings.add("major", "observations.sub-id", f"{blank.path}-4", message, suggestion="Number them in OBX-4")
 
 
+def _other_version(version: Version, table: str, code: str, path: str, severity: Severity, findings: Findings) -> None:
+    """Report a code that the message's version does not list: info if another version does, else as a code that is not in the table."""
+    is_printed = bool(code_tables()[table].codes.get(code, 0) & ((1 << len(VERSIONS)) - 1))
+    since = "another version does" if is_printed else "HL7 published it after all of its versions up to 2.8.2"
+    message = f"HL7 {version.name} does not list this code in table {table[3:]}; {since}"
+    suggestion = f"Valid values: {code_membership.examples(version, table, 40)}"
+    findings.add("info" if is_printed else severity, "valuesets.code", path, message, suggestion=suggestion, value=code)
+
+
 def check_bound(version: Version, segment: Segment, position: int, table: str, severity: Severity, findings: Findings) -> bool:
     """Check the codes of a field that the specification binds to an HL7 table; True if the field holds a value."""
     value = segment.field(position)
@@ -209,7 +220,7 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
         return False
     codes = version.codes(table)
     known = code_tables()[table]
-    if value in known.codes:
+    if value in (known.codes if table not in BY_VERSION or codes is None else codes):
         return True
     for index, repetition in enumerate(value.split("~", 20)[:20], start=1):
         parts = repetition.split("^", 3)
@@ -219,6 +230,9 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
             continue
         # If this version's table is not at hand, a code of any other version is accepted.
         if (codes is not None and code in codes) or known.matches(code) or code in (codes_of(table) or ()):
+            if table in BY_VERSION and codes is not None and code not in codes and not findings.read_as:
+                path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
+                _other_version(version, table, code, path, severity, findings)
             continue
         if severity == "minor" and system == table and codes is not None:
             continue  # the field's own check has reported that the code is not in the table it names
