@@ -53,15 +53,22 @@ def safe_path(location: Sequence[int | str], allowed: frozenset[str]) -> str:
     return ".".join(str(step) if isinstance(step, int) or step in allowed else "*" for step in location)
 
 
+def _without_consequences(items: list[Any]) -> list[Any]:
+    """Faults without lists that are called too short only because reading stopped at, or left out, an item that has a fault of its own."""
+    within = {item["loc"][:depth] for item in items for depth in range(1, len(item["loc"]))}
+    return [item for item in items if item["type"] != "too_short" or item["loc"] not in within]
+
+
 def explain(error: ValidationError, model: type[BaseModel], words: Mapping[str, str] | None = None) -> str:
     """What is wrong with a record of a model, in one line. `words`: error type → the model's own text for it."""
     known = {**WORDS, **(words or {})}
     allowed = frozenset(field_names(model))
     parts = []
-    for item in error.errors(include_input=False, include_url=False, include_context=False)[:FAULTS_MAX]:
+    items = _without_consequences(error.errors(include_input=False, include_url=False, include_context=False))
+    for item in items[:FAULTS_MAX]:
         message = item["msg"]
         message = message.replace("Input should be ", "must be ", 1)
         what = known.get(item["type"]) or message[:1].lower() + message[1:]
         parts.append(f"{safe_path(item['loc'], allowed) or 'the case'} {what}")
-    rest = error.error_count() - len(parts)
+    rest = len(items) - len(parts)
     return "; ".join(parts) + (f"; and {rest} more" if rest > 0 else "")
