@@ -104,6 +104,17 @@ async def test_a_case_tells_what_is_left_out_at_the_lists_of_its_gold_and_not_tw
     assert "Amara" not in reading.without_text().model_dump_json()
 
 
+async def test_a_case_shows_what_is_missing_in_the_order_of_the_findings() -> None:
+    result = await result_of(case(" ".join(FACTS[:5])))
+    # As a model gives them: each with a support of its own, and the findings in that order.
+    shuffled = [finding for finding in result.findings if finding.code == "missing_fact"][::-1]
+    result = result.model_copy(update={"findings": (*shuffled, *(one for one in result.findings if one.code != "missing_fact"))})
+    items = section(SUITE.reading_of(case(" ".join(FACTS[:5])), result), "facts").items
+    missing = [item for item in items if item.state == "missing"]
+    assert [f"gold.key_facts[{item.id.removeprefix('fact-')}]" for item in missing] == [finding.path for finding in shuffled]
+    assert len(missing) == 5
+
+
 async def made_of(one: SummaryCase) -> LossReport:
     report = SUITE.report([await result_of(one)], RunFacts(SUITE, SummarySettings(), "digest", datetime(2031, 5, 6, tzinfo=UTC)))
     assert isinstance(report, LossReport)

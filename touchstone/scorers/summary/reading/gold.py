@@ -65,7 +65,7 @@ def entities_section(evidence: Evidence, datum: GoldStandardDatum | None, writte
 
 
 def outline_section(evidence: Evidence, datum: GoldStandardDatum | None, written: Sentences, omitted: Omissions) -> ChecksSection:
-    """Each point of the outline: those that are open, then those that are visited and in which sentence, both in their order."""
+    """Each point of the outline: those that are open, the least supported first, then those that are visited and in which sentence."""
     texts = datum.summary.logical_outline if datum is not None else evidence.quoted.get("outline", ())
     items = []
     for index in range(len(texts) if texts else max(evidence.covered, default=-1) + 1):
@@ -159,7 +159,13 @@ def _left_out(items: Sequence[Item]) -> str:
 
 
 def _worst_first(items: Sequence[Item]) -> tuple[Item, ...]:
-    return tuple(sorted(items, key=lambda item: _ORDER.get(item.state, 3)))
+    """By state; what is missing in the order of the findings, which is that of every report: the least supported first."""
+    last = len(items) + max((item.finding for item in items if item.finding is not None), default=0)
+
+    def place(item: Item) -> tuple[int, int]:
+        return _ORDER.get(item.state, 3), last if item.state != "missing" or item.finding is None else item.finding
+
+    return tuple(sorted(items, key=place))
 
 
 def _without_gold(texts: Sequence[str]) -> str:
