@@ -20,6 +20,7 @@ from touchstone.scorers.summary.components.preparing import GOLD_NOT_FOUND, NO_G
 from touchstone.scorers.summary.components.questions import Asked, Questions, ask, texts_to_embed
 from touchstone.scorers.summary.components.second_round import ask_again
 from touchstone.scorers.summary.components.weighing import Components, weigh
+from touchstone.scorers.summary.conflicts.unknown.finding import reads
 from touchstone.scorers.summary.details import bound_finding, conflict_findings, details_of, findings_of, hard_fail_details, unsure_details, unsure_finding
 from touchstone.scorers.summary.judge_prompt import prompt
 from touchstone.scorers.summary.judging.judgement import CERTAIN, COMPONENT, HARD_FAIL, Judgement
@@ -182,6 +183,9 @@ class SummaryLossScorer:
             found.append(NotChecked(check="precision.source", reason="the source text is longer than limits.source_chars_max; its end was not compared"))
         if self._settings.looks_near and self._settings.conflicts.unknown and not prepared.has_whole_source:
             reason = "the gold does not bring its whole source text, and by itself leaves out most of what that names"
+            found.append(NotChecked(check="conflicts.unknown", reason=reason))
+        elif self._settings.looks_near and self._settings.conflicts.unknown and not reads(prepared.generated.sentences, prepared.known_sentences):
+            reason = "the summary, or the gold with its source, is not in English; of what neither of them has, only codes were looked for"
             found.append(NotChecked(check="conflicts.unknown", reason=reason))
         return tuple(found)
 

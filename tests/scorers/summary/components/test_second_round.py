@@ -119,3 +119,13 @@ def test_the_nearest_are_taken_among_those_allowed() -> None:
     assert nearest_k(cosines, 0, allowed).tolist() == [allowed.tolist()] * 2
     assert nearest_k(cosines, 9).all()
     assert not nearest_k(cosines, 2, ~np.ones(4, dtype=np.bool_)).any()
+
+
+@pytest.mark.parametrize(("joint", "clauses"), [("; ", 2), (', and "', 2), (" beside roses and tall old trees ", 1)])
+async def test_a_sentence_that_repeats_itself_is_asked_in_clauses(joint: str, clauses: int) -> None:
+    said = "the weather on the coast was mild with a light wind from the west"
+    engines = TableEngines(sure)
+    await scorer(engines).score(case(f"{ALL} And {said}{joint}{said if clauses > 1 else 'of the park'}."))
+    asked = {hypothesis for call in engines.nli.calls for _, hypothesis in call if "weather" in hypothesis}
+    assert asked
+    assert all(hypothesis.count("weather") == 1 for hypothesis in asked)

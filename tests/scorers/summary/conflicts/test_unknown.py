@@ -11,6 +11,7 @@ from tests.scorers.summary.fakes import FACTS, TableEngines, case, gold, same_wo
 from touchstone.scorers.summary.components.rulings import Rulings
 from touchstone.scorers.summary.conflicts.conflict import Conflict
 from touchstone.scorers.summary.conflicts.unknown.finding import unknown
+from touchstone.scorers.summary.conflicts.wording import differences as wording_differences
 from touchstone.scorers.summary.labels import capped
 from touchstone.scorers.summary.settings import Conflicts
 
@@ -136,3 +137,49 @@ def test_hostile_text_is_searched_in_bounded_time(text: str) -> None:
     begun = time.process_time()
     unknown([text[:20_000]], [text[::-1][:20_000], *TEXTS] * 3)
     assert time.process_time() - begun < 10
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source"),
+    [
+        ("Die Kosten der Brücke in der Stadt betrugen 3,5 Millionen Euro.", "3.500.000 Euro kostete die Brücke, und die Stadt zahlte sie."),
+        ("Der Rat war in der Stadt, und die Ernte war an der Mauer.", "Das Amt und der Garten, von dem die Rede ist."),
+        ("Mayor Dupont opened it in London with the guests.", "Le maire Dupont a inauguré le pont à Londres et il a dit que la ville est là."),
+        ("Мэр открыл мост 14 марта 2019 года.", "Мэр открыл мост 14.03.2019."),
+    ],
+)
+def test_names_and_numbers_are_judged_where_summary_and_source_are_english(sentence: str, source: str) -> None:
+    assert unknown([sentence], [source]) == []
+
+
+@pytest.mark.parametrize("sentence", ["The Health-Track app was launched by them.", "### Costs And Savings"])
+def test_a_name_in_two_words_and_a_marked_heading_are_not_unknown(sentence: str) -> None:
+    assert unknown([sentence], ["HealthTrack was launched by them."]) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "source"),
+    [
+        ("The {0} {1} {2} {3} people of the town came to the hall.", "The {4} {5} {6} people of the town came to the hall."),
+        ("The men of ward {0}B and of ward {1}B were at {2}-{3} then.", "The ward of the town."),
+    ],
+)
+def test_hundreds_of_sentences_full_of_numbers_are_searched_in_bounded_time(sentence: str, source: str) -> None:
+    summary = [sentence.format(*(7_001 + 97 * row + 13 * place for place in range(7))) for row in range(500)]
+    begun = time.process_time()
+    unknown(summary, [source.format(*(900_001 + 89 * row + 17 * place for place in range(7))) for row in range(500)])
+    assert time.process_time() - begun < 15
+
+
+def test_a_sentence_like_a_table_is_compared_in_bounded_time() -> None:
+    mine, its = (" and ".join(f"row {row} {share}% and {score}" for row in range(600)) for share, score in ((40, "3-1"), (60, "1-3")))
+    begun = time.process_time()
+    wording_differences.find(f"We won {mine}.", [f"We lost {its}, {unit}." for unit in range(8)])
+    assert time.process_time() - begun < 10
+
+
+@pytest.mark.parametrize("text", ["", "A title."])
+async def test_a_gold_without_its_source_and_its_token_count_makes_no_name_unknown(text: str) -> None:
+    card = await scorer(TableEngines(same_words)).score(case(WRITTEN, datum=_with_source(text, 0)))
+    assert "conflicts.unknown" in {one.check for one in card.not_checked}
+    assert "conflict.unknown_name" not in {finding.code for finding in card.findings}

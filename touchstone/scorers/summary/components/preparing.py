@@ -76,7 +76,12 @@ class Prepared:
     def has_whole_source(self) -> bool:
         """True if the source text was read, to its end, and is about as long as the gold says: what it does not name is then unknown."""
         words = len(self.source.text.split())
-        return not self.source_cut and words >= WHOLE_SOURCE_MIN * self.datum.entry.token_count
+        return not self.source_cut and words >= max(WHOLE_SOURCE_MIN * self.datum.entry.token_count, WHOLE_SOURCE_MIN * len(self.gold.text.split()), 1)
+
+    @property
+    def known_sentences(self) -> tuple[str, ...]:
+        """What is known: facts, and the sentences of the narrative and of the source."""
+        return (*self.datum.summary.key_facts, *self.gold.sentences, *self.source.sentences)
 
     def contexts(self, side: int, mentions: Sequence[Mention], words: int) -> list[str]:
         """The contexts of mentions; `side` 0: in the generated summary, 1: in the gold narrative."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 #: Units that a sentence is asked of first: most sentences need no more.
 FIRST_UNITS = 2
+#: So many words that come again in one sentence are no figure of speech.
+REPEATED_WORDS_MIN = 6
 #: Characters between clauses, which are no part of them.
 _JOINTS = ";:,–— "
 
@@ -89,11 +92,21 @@ class Questions:
 
 
 def _clauses(text: str, span: Span, words_max: int) -> list[str]:
-    """A sentence as it is asked of the gold: whole, or in clauses where it is longer than a premise may be, since some model entails any long text."""
-    if not words_max or words_in(text, *span) <= words_max:
+    """A sentence as it is asked of the gold: whole, or in clauses where it is longer than a premise may be or repeats itself.
+
+    Some model takes any long hypothesis for entailed, and any that says the same words twice.
+    """
+    if not words_max or (words_in(text, *span) <= words_max and not _repeats_itself(text[span.start : span.end])):
         return [text[span.start : span.end]]
     clauses = [text[part.start : part.end].strip(_JOINTS) for part in pieces(text, span, max(1, words_max // 4))]
     return [clause for clause in clauses if any(map(str.isalnum, clause))] or [text[span.start : span.end]]
+
+
+def _repeats_itself(sentence: str) -> bool:
+    """True if a run of words occurs twice in a sentence."""
+    words = re.findall(r"\w+", sentence.casefold())
+    runs = [tuple(words[start : start + REPEATED_WORDS_MIN]) for start in range(len(words) - REPEATED_WORDS_MIN + 1)]
+    return len(set(runs)) < len(runs)
 
 
 def named_units(prepared: Prepared, *, single: bool) -> dict[str, dict[str, Any]]:

@@ -65,5 +65,5 @@ def _is_known(code: str, label: str, known: Known) -> bool:
         return True
     if not label:
         parts = _SIGNS.split(code)
-        return len(parts) == 2 and all(part.isdigit() and re.search(rf"(?<!\d){part}(?!\d)", known.whole) for part in parts)
-    return not re.search(rf"\b{label}\W{{1,2}}(?:\d+[a-z]|[a-z]\d+)\b", known.whole, re.IGNORECASE)
+        return len(parts) == 2 and all(part in known.runs for part in parts)
+    return label not in known.lettered

@@ -22,6 +22,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 #: Letters, digits and the signs inside codes; it begins and ends with a letter or a digit.
 CODE = re.compile(r"(?<![\w.])[A-Za-z0-9]+(?:[-./:_#][A-Za-z0-9]+)*")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+#: A word before a code of digits and one letter.
+_LETTERED = re.compile(r"\b([^\W\d_]+)\W{1,2}(?:\d+[a-z]|[a-z]\d+)\b", re.IGNORECASE)
 _OTHER = re.compile(r"[\W_]+")
 #: More letters of another script than this, and names may have been transliterated.
 OTHER_SCRIPT_MAX = 0.2
@@ -87,6 +89,16 @@ class Known:
         written = {*chunks, *map("".join, pairwise(chunks)), *CODE.findall(plain_figures(self.whole))}
         found = {squeezed(one) for one in written if any(map(str.isdigit, one))}
         return frozenset(found | {one.removeprefix("v") for one in found})
+
+    @cached_property
+    def runs(self) -> frozenset[str]:
+        """Every run of digits."""
+        return frozenset(re.findall(r"\d+", self.whole))
+
+    @cached_property
+    def lettered(self) -> frozenset[str]:
+        """The words before codes such as 12B, folded."""
+        return frozenset(word.casefold() for word in _LETTERED.findall(self.whole))
 
     @cached_property
     def figures(self) -> frozenset[float]:

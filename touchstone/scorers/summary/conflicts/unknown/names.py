@@ -19,6 +19,7 @@ from touchstone.scorers.summary.lexical import STOPWORDS, stem
 from touchstone.scorers.summary.word_lists import word_lists
 
 _LISTS = word_lists(__file__, "words")
+_ENGLISH, _OTHER = _LISTS["english"], _LISTS["other"]
 _TITLES = TITLES | _LISTS["titles"]
 _NO_NAMES = COMMON | _LISTS["common"] | _TITLES | OFFICES | CALENDAR | ORGANISATION | STOPWORDS
 _TOKEN = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*\.?|\d[\d.,:/]*|[^\w\s]|\n")
@@ -51,9 +52,16 @@ def unknown_names(sentence: str, known: Known) -> list[tuple[int, int]]:
 
 
 def is_english(sentences: Sequence[str]) -> bool:
-    """True if a text has as many small words as English has; other languages write capitals by other rules."""
+    """True if a text has as many small words as English has, and is not plainly of another language; those write capitals by other rules."""
     words = [word.casefold() for sentence in sentences for word in re.findall(r"[^\W\d_]+", sentence)]
-    return sum(word in STOPWORDS for word in words) >= SMALL_WORDS_MIN * len(words)
+    return sum(word in STOPWORDS for word in words) >= SMALL_WORDS_MIN * len(words) and not is_foreign(sentences)
+
+
+def is_foreign(texts: Sequence[str]) -> bool:
+    """True if the small words of other languages outnumber those that English alone has; "in", "an" and "was" are of several."""
+    words = [word.casefold() for text in texts for word in re.findall(r"[^\W\d_]+", text)]
+    other = sum(word in _OTHER for word in words)
+    return other > max(1, sum(word in _ENGLISH for word in words))
 
 
 def _is_other_drug(word: str, known: Known) -> bool:
@@ -62,7 +70,9 @@ def _is_other_drug(word: str, known: Known) -> bool:
 
 
 def _is_prose(sentence: str, tokens: Sequence[_Token]) -> bool:
-    """False for a heading: most of its longer words have capitals, and no full stop ends it."""
+    """False for a heading: it is marked as one, or most of its longer words have capitals, and no full stop ends it."""
+    if sentence.lstrip().startswith("#"):
+        return False
     words = [token.text for token in tokens[1:] if token.text[0].isalpha() and plain(token.text) not in STOPWORDS]
     capitals = sum(word[0].isupper() for word in words)
     return capitals < 3 or capitals <= CAPITALS_MAX * len(words) or (sentence.rstrip().endswith((".", "!", "?")) and any(map(str.islower, words)))
@@ -102,9 +112,14 @@ def _judged(tokens: Sequence[_Token], run: range, known: Known) -> tuple[int, in
         return None
     words = [tokens[place].text for place in run if tokens[place].text[0].isupper()]
     initials = "".join(word[0] for word in words).casefold()
-    if any(acronym in initials for acronym in known.acronyms if len(acronym) >= 2) or squeezed(" ".join(words)) in known.squeezed:
+    if any(acronym in initials for acronym in known.acronyms if len(acronym) >= 2) or _whole(words) in known.squeezed:
         return None
     return tokens[naming[0]].start, tokens[naming[-1]].start + len(tokens[naming[-1]].text.rstrip("."))
+
+
+def _whole(words: Sequence[str]) -> str:
+    """The words of a name in a row, without "The": "The Health-Track app" beside "HealthTrack"."""
+    return squeezed(" ".join(word for word in words if word.casefold() not in STOPWORDS))
 
 
 def _is_owner(tokens: Sequence[_Token], run: range) -> bool:

@@ -5,6 +5,8 @@ Small counts and words such as "a third" say too little: any text may use them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from touchstone.scorers.summary.conflicts.unknown import arithmetic
 from touchstone.scorers.summary.conflicts.unknown.codes import LABELS
 from touchstone.scorers.summary.conflicts.unknown.known import Known
@@ -17,6 +19,8 @@ from touchstone.scorers.summary.conflicts.values.value import Value, last_place
 COUNT_MAX = 12
 #: From here on two values make a count hardly by chance, wherever they are.
 LARGE_MIN = 1_000
+#: Comparisons of values in one summary; beyond them nothing is said of a number.
+COMPARISONS_MAX = 40_000
 #: A value in words, or in another unit, is rounded to this: "three quarters of a billion" for 740 million.
 ROUGH = 0.03
 _JUDGED = frozenset({"number", "quantity", "money", "percentage", "duration", "date", "age"})
@@ -24,13 +28,22 @@ _JUDGED = frozenset({"number", "quantity", "money", "percentage", "duration", "d
 _TWICE = frozenset({"each", "half", "halve", "halved", "halving", "twice", "double", "doubled", "doubling", "apiece", "both", "per"})
 
 
-def unknown_numbers(sentence: str, known: Known) -> list[tuple[int, int]]:
-    """Where a sentence has numbers, amounts and dates that are unknown: [start, end)."""
+def tries(known: Known) -> Iterator[int]:
+    """An item for each value of a summary that may be compared with all known ones."""
+    return iter(range(max(1, COMPARISONS_MAX // max(1, len(known.workings.values)))))
+
+
+def unknown_numbers(sentence: str, known: Known, left: Iterator[int]) -> list[tuple[int, int]]:
+    """Where a sentence has numbers, amounts and dates that are unknown: [start, end). `left`: see `tries`; each value that is compared takes an item."""
     stated = look(sentence)
     found = []
     for placed in stated.values:
         value = placed.value
-        if not _is_judged(value) or not _stands_alone(sentence, value) or _is_stated(value, known):
+        if not _is_judged(value) or not _stands_alone(sentence, value) or _has_figure(value, known):
+            continue
+        if next(left, None) is None:
+            return found
+        if _is_stated(value, known):
             continue
         if _is_label(sentence, value) or not _follows(placed, stated, known):
             found.append((value.start, value.end))
@@ -61,10 +74,13 @@ def _is_label(sentence: str, value: Value) -> bool:
     return value.label and value.is_distinctive and bool(LABELS & set(before[-1:]))
 
 
+def _has_figure(value: Value, known: Known) -> bool:
+    """True if a known text has the value's figure."""
+    return bool(value.figures) and abs(value.figures[0]) in known.figures
+
+
 def _is_stated(value: Value, known: Known) -> bool:
-    """True if a known text has the value, or its figures."""
-    if value.figures and abs(value.figures[0]) in known.figures:
-        return True
+    """True if a known text has the value, in another form."""
     if value.figures and any(abs(abs(value.figures[0]) - exact) <= 0.5 * last_place(value.figures[0]) for exact in known.figures if not exact.is_integer()):
         return True  # rounded, and its unit left out: "up from 185" for 184.6 million
     return any(same(value, one) or same_figures(value, one) or _is_roughly(value, one) for one in known.workings.values)

@@ -5,7 +5,6 @@ wrong only if a near unit states another value of that kind about the same thing
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
@@ -49,7 +48,6 @@ ALONE = 0.5
 #: … for units up to this rank.
 CLOSE = 5
 _RULES: dict[str, Rule] = {"ordinal": "number", "age": "number", "frequency": "quantity", "clock": "date"}
-_READINGS_KEPT = 4096
 #: For each unit, each of its values and each value of the sentence: whether they are the same.
 _Same = Sequence[Sequence[Sequence[bool]]]
 
@@ -70,10 +68,10 @@ def find(sentence: str, units: Sequence[str], near: int = NEAREST) -> list[Diffe
     Only the first `near` units can contradict a value; a value that any unit states is right.
     """
     near = min(near, NEAREST)
-    stated = _look(sentence)
+    stated = look(sentence)
     if not stated.values:
         return []
-    read = [_look(unit) for unit in units[:UNITS_MAX]]
+    read = [look(unit) for unit in units[:UNITS_MAX]]
     weights = _weights(read[:near])
     alike = [[[same(here.value, its.value) for here in stated.values] for its in unit.values] for unit in read]
     wrong: list[_Pair] = []
@@ -83,11 +81,6 @@ def find(sentence: str, units: Sequence[str], near: int = NEAREST) -> list[Diffe
         wrong.extend(_exchanged(stated, read, near, alike))
         wrong.extend(_turned(stated, read, near, alike))
     return _one_each(wrong, stated, read)
-
-
-@lru_cache(maxsize=_READINGS_KEPT)
-def _look(text: str) -> TextValues:
-    return look(text)
 
 
 def _weights(read: Sequence[TextValues]) -> dict[str, float]:

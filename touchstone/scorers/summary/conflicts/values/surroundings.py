@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.values.extraction import read
@@ -27,6 +28,8 @@ _DOSED = frozenset({"tablet", "capsul", "puff", "drop", "dose", "spray", "patch"
 
 
 _MEASURED = frozenset(map(stem, _LISTS["measured"]))
+#: Readings of texts that are kept: of one case most are asked for again.
+READINGS_KEPT = 4_096
 #: Words on each side that are taken for a value's own.
 BESIDE = 3
 #: Words on each side that are compared to see whether a sentence is a copy there.
@@ -74,6 +77,7 @@ class TextValues(NamedTuple):
         return bool(self.words & _SETTING) or self.medicinal
 
 
+@lru_cache(maxsize=READINGS_KEPT)
 def look(text: str) -> TextValues:
     """Reads a text and the surroundings of each of its values."""
     tokens, values = read(text)

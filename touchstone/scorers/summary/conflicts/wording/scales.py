@@ -20,6 +20,8 @@ from touchstone.scorers.summary.word_lists import listed, table
 SAME_BUT_SCALED = 0.75
 #: The quantified noun is among the next words.
 NOUN_WORDS = 3
+#: Values of a sentence that are compared.
+VALUES_MAX = 24
 _OPPOSITE = {"over": "under", "under": "over"}
 _WON = listed("won win wins winning beat beats defeat defeated defeats victory victorious")
 _LOST = listed("lost lose loses losing beaten defeat loss")
@@ -55,7 +57,7 @@ def _scales() -> dict[str, _Scale]:
 
 def find(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
     """Words of a scale, bounds, shares and scores that differ from those of a unit about the same thing."""
-    mine, own = _marks(sentence.text), look(sentence.text).values
+    mine, own = _marks(sentence.text), _values(sentence)
     hedged = [one for one in own if one.value.hedge in _OPPOSITE]
     shares = [one for one in own if one.value.kind == "percentage"]
     scores = _scores(own)
@@ -137,7 +139,7 @@ def _of_values(
 ) -> Iterator[Difference]:
     """Bounds turned round, a share for the rest, a score from its other end."""
     hedged, shares, scores = own
-    theirs = look(unit.text).values
+    theirs = _values(unit)
     for one in hedged:
         for other in theirs:
             turned = other.value.hedge == _OPPOSITE[one.value.hedge] and _equal(one, other) and not _bounded_so(one, units)
@@ -146,7 +148,7 @@ def _of_values(
     for one in shares:
         for other in theirs:
             complement = other.value.kind == "percentage" and math.isclose(one.value.readings[0][1] + other.value.readings[0][1], 1.0, abs_tol=0.005)
-            taken = not complement or _equal(one, other) or any(_equal(one, its) for two in units for its in look(two.text).values)
+            taken = not complement or _equal(one, other) or any(_equal(one, its) for two in units for its in _values(two))
             if not taken and one.right[:1] == other.right[:1] and _same_besides(sentence, unit, _span(one), _span(other)):
                 yield Difference("percentage", _span(one), _span(other), number)
     for first, last in scores:
@@ -167,7 +169,12 @@ def _equal(one: Placed, other: Placed) -> bool:
 
 def _bounded_so(one: Placed, units: Sequence[ParsedText]) -> bool:
     """True if a unit bounds the amount as the sentence does, or states it without a bound."""
-    return any(_equal(one, its) and its.value.hedge in {"", one.value.hedge} for unit in units for its in look(unit.text).values)
+    return any(_equal(one, its) and its.value.hedge in {"", one.value.hedge} for unit in units for its in _values(unit))
+
+
+def _values(text: ParsedText) -> tuple[Placed, ...]:
+    """The first values of a text: a table in one sentence is not compared cell by cell."""
+    return look(text.text).values[:VALUES_MAX]
 
 
 def _scores(values: Sequence[Placed]) -> list[tuple[Placed, Placed]]:
@@ -176,7 +183,7 @@ def _scores(values: Sequence[Placed]) -> list[tuple[Placed, Placed]]:
 
 
 def _has_score(unit: ParsedText, first: Placed, last: Placed) -> bool:
-    return any(one.value.figures == first.value.figures and two.value.figures == last.value.figures for one, two in _scores(look(unit.text).values))
+    return any(one.value.figures == first.value.figures and two.value.figures == last.value.figures for one, two in _scores(_values(unit)))
 
 
 def _names_turned(sentence: ParsedText, unit: ParsedText) -> bool:
