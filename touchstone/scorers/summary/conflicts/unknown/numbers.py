@@ -36,7 +36,7 @@ def tries(known: Known) -> Iterator[int]:
 def unknown_numbers(sentence: str, known: Known, left: Iterator[int]) -> list[tuple[int, int]]:
     """Where a sentence has numbers, amounts and dates that are unknown: [start, end). `left`: see `tries`; each value that is compared takes an item."""
     stated = look(sentence)
-    found = []
+    found: list[tuple[int, int]] = []
     for placed in stated.values:
         value = placed.value
         if not _is_judged(value) or not _stands_alone(sentence, value) or _has_figure(value, known):
