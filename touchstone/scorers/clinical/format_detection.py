@@ -13,6 +13,7 @@ SNIFFED_BYTES: Final = 65_536
 _MLLP_START: Final = b"\x0b"
 _HL7V2_HEADERS: Final = (b"MSH", b"FHS", b"BHS")
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_FIRST_LETTERS: Final = frozenset({b"<", b"M", b"F", b"B"})
 _FHIR_NAMESPACE: Final = b"http://hl7.org/fhir"
 _CDA_NAMESPACE: Final = b"urn:hl7-org:v3"
 #: Brackets, and whole strings and comments, so that brackets inside them do not count.
@@ -38,7 +39,16 @@ def _head(data: bytes) -> bytes:
     head = data[:SNIFFED_BYTES]
     if head.startswith(_UTF16_MARKS):
         head = head.decode("utf-16", "replace").encode("utf-8", "replace")
+    elif (codec := _unmarked_utf16(head)) is not None:
+        head = head.decode(codec, "replace").encode("utf-8", "replace")
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n" + _MLLP_START)
+
+
+def _unmarked_utf16(head: bytes) -> str | None:
+    """The codec of UTF-16 without its mark, by the first letter of XML or HL7 v2 (JSON is UTF-8). UTF-32 has two zero bytes after it, or before."""
+    if head[:1] in _FIRST_LETTERS and head[1:2] == b"\0" and head[2:4] != b"\0\0":
+        return "utf-16-le"
+    return "utf-16-be" if head[:1] == b"\0" and head[1:2] in _FIRST_LETTERS else None
 
 
 def _says_resource(head: bytes, *, is_whole: bool) -> bool:

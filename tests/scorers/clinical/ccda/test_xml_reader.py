@@ -9,6 +9,7 @@ import pytest
 
 from tests.scorers.clinical.ccda.documents import CANARY, ccd, codes, validated, vital, vitals
 from touchstone.scorers.clinical.documents import DocumentValidator
+from touchstone.scorers.clinical.format_detection import sniff
 from touchstone.scorers.clinical.formats import ccda
 
 _OPEN = '<ClinicalDocument xmlns="urn:hl7-org:v3">'
@@ -194,3 +195,27 @@ def test_no_document_costs_more_than_its_size(part: str) -> None:
     report = validated(ccd(extra=f"<component><section><text>{part}</text><entry>{part}</entry></section></component>"))
     assert time.process_time() - begun < 20
     assert len(report.findings) <= 500
+
+
+@pytest.mark.parametrize("text", ["<![CDATA[" + "<" * 700_000 + "]]>", "<!--" + "<" * 700_000 + "-->", "<![CDATA[" + "<!--" * 200_000 + "]]>"])
+def test_characters_that_are_no_markup_are_no_elements(text: str) -> None:
+    report = validated(ccd().replace("Synthetic summary", f"Synthetic summary{text}", 1))
+    assert "ccda.xml.elements" not in codes(report)
+
+
+@pytest.mark.parametrize("text", ["<![CDATA[" * 700_000, "<![CDATA[]]>" + "<a/>" * 700_000, "<!-- -->" * 10 + "<a>" * 700_000])
+def test_elements_beside_other_text_are_counted_and_quickly(text: str) -> None:
+    begun = time.process_time()
+    assert codes(validated(f"{_OPEN}{text}</ClinicalDocument>")) == {"ccda.xml.elements"}
+    assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(("text", "expected"), [(ccd(), "ccda"), ("MSH|^~\\&|LIS\r", "hl7v2"), ("BHS|^~\\&|LIS\r", "hl7v2"), ("Message", None), ("<a/>", None)])
+def test_utf_16_without_a_mark_is_recognised(text: str, expected: str | None, encoding: str) -> None:
+    assert sniff(text.encode(encoding)) == expected
+
+
+@pytest.mark.parametrize("data", [ccd().encode("utf-32-le"), ccd().encode("utf-32-be"), b"\0\0"])
+def test_utf_32_is_not_recognised(data: bytes) -> None:
+    assert sniff(data) is None

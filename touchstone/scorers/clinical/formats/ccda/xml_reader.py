@@ -30,6 +30,8 @@ _DECLARATION: Final = re.compile(r"<\?xml\s[^>?]{0,200}\?>")
 _ENCODING: Final = re.compile(rb"""^\s*<\?xml\s[^>?]{0,120}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 #: A document type, after what may precede one. Possessive, so that no text makes this slow.
 _DOCTYPE: Final = re.compile(r"(?:\s++|<\?.*?\?>|<!--.*?-->)*+<!DOCTYPE", re.DOTALL)
+#: The beginning of text whose `<` is no markup.
+_UNMARKED: Final = re.compile(r"<!\[CDATA\[|<!--")
 #: Longest text that libxml2 reads without `huge_tree`; a smaller document cannot hold a longer one.
 _LONG_TEXT: Final = 10_000_000
 #: libxml2's name of an error → a description without text of the document.
@@ -73,7 +75,8 @@ def read(data: bytes, document: Document) -> bool:
     if _DOCTYPE.match(text):
         document.add("critical", "ccda.xml.doctype", None, "A document type declaration: C-CDA has none, and what has one is refused unread")
         return False
-    if text.count("<") > 2 * options.elements_max + 1_000:
+    tags_max = 2 * options.elements_max + 1_000
+    if text.count("<") > tags_max and _tags(text) > tags_max:
         document.add("critical", "ccda.xml.elements", None, f"More than {options.elements_max:,} elements: not read")
         return False
     root = _parsed(text, document)
@@ -84,6 +87,18 @@ def read(data: bytes, document: Document) -> bool:
         return False
     document.root = root
     return True
+
+
+def _tags(text: str) -> int:
+    """How many `<` stand outside of CDATA sections and comments. Each character is looked at once; after one that is not closed the rest counts."""
+    count = at = 0
+    while (opening := _UNMARKED.search(text, at)) is not None:
+        end = text.find("]]>" if opening[0] == "<![CDATA[" else "-->", opening.end())
+        if end < 0:
+            break
+        count += text.count("<", at, opening.start())
+        at = end + 3
+    return count + text.count("<", at)
 
 
 def _decoded(data: bytes, document: Document) -> str | None:

@@ -14,6 +14,20 @@ def _check_count(segment: Segment, found: int, what: str, findings: Findings) ->
         findings.add("major", "structure.batch-count", f"{segment.path}-1", f"The trailer's count is not that of the {what} found, {found}")
 
 
+def check_control_ids(document: Document, findings: Findings) -> None:
+    """Report messages whose control id (MSH-10) an earlier message of the same sender has (chapter 2, MSH-10: it identifies the message uniquely)."""
+    known: set[tuple[str, str, str]] = set()
+    for message in document.messages:
+        header = message.segments[0]
+        key = header.field(3), header.field(4), header.field(10)
+        if key[2] in {"", '""'}:
+            continue
+        if key in known:
+            text = "An earlier message of this sender in the file has the same control id"
+            findings.add("minor", "structure.control-id", f"message[{message.number}]/MSH-10", text, suggestion="Give each message its own")
+        known.add(key)
+
+
 def check_envelope(document: Document, findings: Findings) -> None:
     """Report batches that are not closed, not opened, or have a wrong count."""
     if not document.envelope:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from touchstone.scorers.clinical.checks.identifiers import NPI_OID, check_assigning_authority
+from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
 from touchstone.scorers.clinical.formats.hl7v2.findings import Findings, Problem, Recorder
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
 from touchstone.scorers.clinical.formats.hl7v2.tables import VERSIONS, Version, load
@@ -36,6 +37,14 @@ REPETITIONS_MAX = 50
 WITHHELD_NAMES = frozenset({"U", "S"})
 UNITED_STATES = frozenset({"", "US", "USA", "840"})
 STATE = re.compile(r"[A-Za-z]{2}")
+#: Postal codes of the states, the District of Columbia, territories, freely associated states and the armed forces (USPS Publication 28, B).
+STATES = frozenset(
+    "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY "
+    "AS GU MP PR VI UM FM MH PW AA AE AP".split()  # noqa: SIM905
+)
+NULL = '""'
+#: An e-mail address or a URL, by its outer form.
+ADDRESS = re.compile(r"\s*+(?:mailto:)?[^@\s]++@[^@\s]++\s*+|[A-Za-z][A-Za-z0-9+.\-]*+:\S++")
 ZIP = re.compile(r"\d{5}(?:-?\d{4})?", re.ASCII)
 
 
@@ -204,6 +213,9 @@ def check_xad(path: str, parts: list[str], findings: Findings) -> None:
         return
     if _holds(parts, 4) and STATE.fullmatch(parts[3]) is None:
         findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code", value=parts[3])
+    elif _holds(parts, 4) and parts[3].upper() not in STATES and (country or not _holds(parts, 5) or ZIP.fullmatch(parts[4]) is not None):
+        # Without a country, a postal code of another form says that the address is elsewhere.
+        findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is no postal code of a US state or territory", value=parts[3])
     if _holds(parts, 5) and ZIP.fullmatch(parts[4]) is None:
         findings.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion="Write 12345 or 12345-6789", value=parts[4])
 
@@ -216,10 +228,28 @@ def check_xtn(path: str, parts: list[str], findings: Findings) -> None:
         findings.add("info", "data_types.xtn-number", path, "XTN.1 is the deprecated form of a telephone number", suggestion="Use XTN.5 to XTN.8, or XTN.12")
         if not any(sign.isdigit() for sign in parts[0]):
             findings.add("minor", "data_types.xtn-digits", path, "XTN.1 holds no digit", value=parts[0])
+    _check_number(path, parts, findings, is_address=is_address)
     if not _holds(parts, 2):
         findings.add("info", "data_types.xtn-use", path, "XTN.2 (Telecommunication Use Code) not specified")
     if not _holds(parts, 3):
         findings.add("info", "data_types.xtn-equipment", path, "XTN.3 (Telecommunication Equipment Type) not specified")
+
+
+def _check_number(path: str, parts: list[str], findings: Findings, *, is_address: bool) -> None:
+    """Report a telephone without a number, and an internet address that is none. A note (XTN.9) or a null stands for a number."""
+    if NULL in parts or _holds(parts, 9):
+        return
+    if is_address:
+        # Up to 2.2 and in many systems since, the address stands in XTN.1; from 2.7 on XTN.4 may hold a URL.
+        address = next((parts[position - 1] for position in (4, 1, 12) if _holds(parts, position)), "")
+        if not address:
+            findings.add("minor", "data_types.xtn-empty", path, "XTN.4 is empty, and XTN.2 or XTN.3 says that it is an internet address")
+        elif parts[2:3] != ["X.400"] and ADDRESS.fullmatch(unescape(address)) is None:
+            message = "This is neither an e-mail address nor a URL"
+            findings.add("minor", "data_types.xtn-address", f"{path}.{parts.index(address) + 1}", message, value=address)
+    elif not any(_holds(parts, position) for position in (1, 7, 12)):
+        message = "No telephone number: XTN.7 and XTN.12 are empty, and so is XTN.1"
+        findings.add("minor", "data_types.xtn-empty", path, message, suggestion="Give the number in XTN.7, or leave the field empty")
 
 
 _SIGN = r'[^~^"]'
@@ -232,7 +262,7 @@ PATIENT: tuple[tuple[int, Callable[[str, list[str], Findings], None], re.Pattern
     (
         11,
         check_xad,
-        re.compile(rf"{_PART}\^{_MAYBE}\^{_PART}\^(?:[A-Za-z]{{2}})?\^(?:\d{{5}}(?:-?\d{{4}})?)?\^{_MAYBE}\^{_PART}(?:\^{_MAYBE})*+", re.ASCII),
+        re.compile(rf"{_PART}\^{_MAYBE}\^{_PART}\^(?:{'|'.join(sorted(STATES))})?\^(?:\d{{5}}(?:-?\d{{4}})?)?\^{_MAYBE}\^{_PART}(?:\^{_MAYBE})*+", re.ASCII),
     ),
-    (13, check_xtn, re.compile(rf"\^{_PART}\^{_PART}(?:\^{_MAYBE})*+")),
+    (13, check_xtn, re.compile(rf"\^(?!NET\^){_PART}\^(?!Internet|X\.400){_PART}(?:\^{_MAYBE}){{3}}\^{_PART}(?:\^{_MAYBE})*+")),
 )

@@ -8,7 +8,7 @@ from touchstone.schemas.result import NotChecked, Severity
 from touchstone.scorers.clinical.checks.parameters import sex_of
 from touchstone.scorers.clinical.checks.terminology import MembershipSource
 from touchstone.scorers.clinical.formats.hl7v2.charset import decode
-from touchstone.scorers.clinical.formats.hl7v2.envelope import check_envelope
+from touchstone.scorers.clinical.formats.hl7v2.envelope import check_control_ids, check_envelope
 from touchstone.scorers.clinical.formats.hl7v2.fields import checker
 from touchstone.scorers.clinical.formats.hl7v2.findings import Findings
 from touchstone.scorers.clinical.formats.hl7v2.grammar import Fault
@@ -97,6 +97,7 @@ def check_document(data: bytes, context: Context, report: Report, source: Member
     for stray in document.strays:
         findings.add("major", "structure.stray-segment", _where(stray), "A segment stands outside of any message", value=stray.name)
     check_envelope(document, findings)
+    check_control_ids(document, findings)
     terms = Terms(source)
     for message in document.messages:
         before = len(report.findings)
