@@ -38,10 +38,11 @@ WITHHELD_NAMES = frozenset({"U", "S"})
 UNITED_STATES = frozenset({"", "US", "USA", "840"})
 STATE = re.compile(r"[A-Za-z]{2}")
 #: Postal codes of the states, the District of Columbia, territories, freely associated states and the armed forces (USPS Publication 28, B).
-STATES = frozenset(
+_STATES = (
     "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY "
-    "AS GU MP PR VI UM FM MH PW AA AE AP".split()  # noqa: SIM905
+    "AS GU MP PR VI UM FM MH PW AA AE AP"
 )
+STATES = frozenset(_STATES.split())
 NULL = '""'
 #: An e-mail address or a URL, by its outer form.
 ADDRESS = re.compile(r"\s*+(?:mailto:)?[^@\s]++@[^@\s]++\s*+|[A-Za-z][A-Za-z0-9+.\-]*+:\S++")
