@@ -100,6 +100,19 @@ def test_msh_21_chooses_the_profile_and_else_msh_9(identifiers: tuple[str, ...],
         assert any(text in reasons(report) for text in ("is not loaded", "loaded profiles fit", "no loaded profile is for"))
 
 
+@pytest.mark.parametrize(("declared", "applied"), [("FAMILY~POND", True), ("FAMILY", True), ("POND", True), ("FAMILY~LAKE", False), ("LAKE", False)])
+def test_a_message_of_another_guide_of_the_family_is_not_judged(declared: str, applied: bool, tmp_path: Path) -> None:
+    demanded = "".join(
+        statement(f'<PlainText Path="21[{at}].1[1]" Text="{name}" IgnoreCase="false" NotPresentBehavior="PASS"/>', own="MSH_P")
+        for at, name in enumerate(("FAMILY", "POND"), start=1)
+    )
+    data = edited(MSH=changed("MSH", 21, declared), PID=FAULT)
+    report = judged(data, written(tmp_path, CONSTRAINTS=constraints(demanded)))
+
+    assert (("profile.not-supported", "PID-2") in of_profile(report)) is applied
+    assert applied or "is not loaded" in str(reasons(report))
+
+
 def test_of_several_profiles_the_one_for_the_version_applies(tmp_path: Path) -> None:
     older = PROFILE.replace('Version="2.5.1"', 'Version="2.3.1"').replace("Pond", "Old")
     report = judged(declaring(""), written(tmp_path / "a"), written(tmp_path / "b", PROFILE=older))

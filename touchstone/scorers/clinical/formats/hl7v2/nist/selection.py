@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from typing import Final, NamedTuple
 
 from touchstone.schemas.result import NotChecked
@@ -42,6 +43,14 @@ class Candidate(NamedTuple):
     def is_named(self, name: str) -> bool:
         """True if an identifier of MSH-21 is this profile's."""
         return name in self.names or (len(name) >= WITHIN_CHARS_MIN and any(name in title for title in self.titles))
+
+    def is_foreign_to(self, declared: AbstractSet[str]) -> bool:
+        """True if MSH-21 shares an identifier with this profile, lacks another that it demands, and names one that is not its own.
+
+        Guides of one family share an identifier, so that alone is no declaration.
+        """
+        own = {loose(name) for name in self.profile.identifiers} - {""}
+        return bool(own & declared) and bool(own - declared) and not all(self.is_named(name) for name in declared)
 
     def fits(self, header: Segment) -> bool:
         """True if MSH-9 names this message."""
@@ -93,6 +102,9 @@ class Profiles:
         if not fitting:
             return "no loaded profile is for the message type in MSH-9"
         declared = {loose(header_part) for header_part in _declarations(header)} - {""}
+        if declared and all(one.is_foreign_to(declared) for one in fitting):
+            return "MSH-21 names a profile that is not loaded"
+        fitting = [one for one in fitting if not one.is_foreign_to(declared)]
         named = [(len({name for name in declared - self._shared if one.is_named(name)}), one) for one in fitting]
         best = max(count for count, _ in named)
         if best:
