@@ -75,7 +75,7 @@ class Conflicts(Section):
     unknown: bool = Field(
         True, description="find names, numbers and codes that neither the gold nor its source has, where the gold brings that text as a whole"
     )
-    contradiction_min: Share = Field(0.95, description="a sentence conflicts where its nearest unit contradicts it at least so much and none bears it; 1: never")
+    contradiction_min: Share = Field(0.95, description="a sentence conflicts where its nearest unit contradicts it so much and none bears it; 1: never")
     unsupported_max: Share = Field(0.05, description="a sentence is unsupported where nothing near it supports it more than this; 0: never")
     unsupported_far_max: Share = Field(0.15, description="the same for a sentence that nothing is near to …")
     near_min: Share = Field(0.45, description="… because no unit has such a cosine with it")
