@@ -173,6 +173,7 @@ def test_a_text_that_ends_mid_sentence_does_not(text: str) -> None:
         ("The height is about 3.", "It is 3.5 m high.", False),
         ("The youngest is 3.", "She has three children and walks 3.5 km.", False),
         ("The youngest child is 3.", "Her youngest child is 3. She walks 3.5 km.", False),
+        ("He was treated with furosemide. He had been in bed 4.", "Furosemide was given, and potassium was 4.2 mmol/L.", False),
         ("It closes at 5 p.", "It closes at 5 p.m. on Monday.", True),
         ("Repairs cost 7.", "Repairs cost 7 million crowns.", True),
         ("Sales rose by 9 per cent in May and in June by 7.", "Sales rose by 7 per cent in June.", False),

@@ -11,6 +11,7 @@ _STOPPED = re.compile(r"(?:(?P<before>\S+)\s+)?[$€£]?(?P<part>\d+(?:[.,:]\d+)
 _ROUNDED = frozenset(("about", "around", "roughly", "nearly", "almost", "some", "approximately", "over", "under", "than", "least", "most"))
 _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORDS = re.compile(r"[^\W\d_]{4,}")
+_LAST_SENTENCE = re.compile(r"[.!?][\"”’)]*\s+")
 #: The last word of an item, and the items of a list.
 _LAST_WORD = re.compile(r"[^\W\d_]{4,}$|(?<![\w-])[a-z]{2}$|(?<![\w-])[b-df-hj-np-tv-z]{3}$")
 #: Short words that are whole.
@@ -81,7 +82,8 @@ def _is_cut_number(end: str, told: Sequence[str]) -> bool:
     whole = rf"(?<![\w.,]){part}(?![.,:]?\w)"
     if spelled.isdigit() and int(spelled) < len(_SPELLED):
         whole += rf"|\b{_SPELLED[int(spelled)]}\b"
-    said = _stems(end[-_NEAR_CHARS:], stopped["before"] or "")
+    # Only the last sentence says what its number is of; words before it would liken a room number to any dose nearby.
+    said = _stems(_LAST_SENTENCE.split(end[-_NEAR_CHARS:])[-1], stopped["before"] or "")
     return _likeness(longer, told, said) > max(0, _likeness(re.compile(whole, re.IGNORECASE), told, said))
 
 
