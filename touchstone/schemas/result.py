@@ -14,13 +14,18 @@ Outcome = Literal["scored", "skipped", "shed", "dead", "expired"]
 
 
 class Finding(Outbound):
-    """One thing a check found. `message` never quotes the payload; `path` locates it."""
+    """One thing a check found. `message` never quotes the payload; `path` locates it.
+
+    `line`, `column`: where `path` begins in the text of the document, both from 1; None where the suite gives none, or the path is no one place.
+    """
 
     severity: Severity
     code: str
     path: str
     message: str
     suggestion: str | None = None
+    line: Annotated[int, Field(ge=1)] | None = None
+    column: Annotated[int, Field(ge=1)] | None = None
 
 
 class Failure(Outbound):

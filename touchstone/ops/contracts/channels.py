@@ -38,7 +38,7 @@ from touchstone.streams.wire.codec import LEDGER_TYPE, RESULT_TYPE, Header, enco
 
 VERSION: Final = "3.0.0"
 #: Version of the contracts: the first number rises if a reader must change, the second if something is added.
-CONTRACT_VERSION: Final = "1.2.0"
+CONTRACT_VERSION: Final = "1.3.0"
 BINDING: Final = "0.5.0"
 JSON: Final = "application/json"
 _REPORTED_AT: Final = datetime(2026, 1, 15, 10, 30, tzinfo=UTC)

@@ -41,7 +41,7 @@ class ClinicalEntry(Outbound):
 
 
 class WrittenFinding(Finding):
-    """A finding; one without a suggestion has no such key."""
+    """A finding; one without a suggestion, line or column has no such key."""
 
     model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 

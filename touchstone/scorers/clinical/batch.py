@@ -320,6 +320,6 @@ def json_pieces(report: ClinicalReport, _: LayoutOptions) -> Iterator[str]:
 
 
 def entry_document(entry: ClinicalEntry) -> dict[str, Any]:
-    """An entry as orjson writes it. A finding without a suggestion has no such key."""
+    """An entry as orjson writes it. A finding without a suggestion, line or column has no such key."""
     findings = [{name: value for name, value in finding.__dict__.items() if value is not None} for finding in entry.findings]
     return {**entry.__dict__, "findings": findings, "not_checked": [skipped.__dict__ for skipped in entry.not_checked]}

@@ -13,6 +13,7 @@ from touchstone.scorers.clinical.checks.code_tables import CodeTables
 from touchstone.scorers.clinical.checks.scores import Scores, has_critical, is_validated, score_report
 from touchstone.scorers.clinical.format_detection import as_bytes, sniff
 from touchstone.scorers.clinical.formats import ccda, fhir, hl7v2
+from touchstone.scorers.clinical.reading.line_numbers import with_lines
 from touchstone.scorers.clinical.report import GRAVE, Context, Report, now_utc
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.validator_options import ccda_options, check_packages, check_rules, fhir_options, hl7v2_profiles, membership_source
@@ -66,11 +67,26 @@ class DocumentValidator:
         """True if a validation may wait for a terminology server."""
         return self._source is not None and not isinstance(self._source, CodeTables)
 
-    def validate(self, content: bytes | str | dict[str, Any], form: ClinicalFormat | None = None, *, at: datetime | None = None) -> Validated:
-        """Validate one document, and detect its format if it is not given. `at`: dates after this moment are in the future.
+    def validate(
+        self,
+        content: bytes | str | dict[str, Any],
+        form: ClinicalFormat | None = None,
+        *,
+        at: datetime | None = None,
+        written: str | dict[str, Any] | bytes | None = None,
+    ) -> Validated:
+        """Validate one document, and detect its format if it is not given.
 
-        Never raises for what a document holds. May block if a terminology server is configured.
+        `at`: dates after this moment are in the future. `written`: the document as it was given, if `content` was made from that; findings name its lines.
+        Findings have the line and column of their place. Never raises for what a document holds. May block if a terminology server is configured.
         """
+        validated = self._validated(content, form, at)
+        report, of_format = validated.report, validated.format
+        if report.findings and of_format is not None:
+            report.findings[:] = with_lines(report.findings, content if written is None else written, of_format)
+        return validated
+
+    def _validated(self, content: bytes | str | dict[str, Any], form: ClinicalFormat | None, at: datetime | None) -> Validated:
         data = as_bytes(content)
         form = form or sniff(data)
         moment = None if at is None else _clamped(at)

@@ -128,7 +128,7 @@ class _Console:
     def _findings(self, entry: ClinicalEntry) -> Iterator[str]:
         """Findings by severity, equal ones as one; the most severe ones only, and at least one of each code."""
         yield from findings_block(
-            folded(entry.findings, entry.finding_counts),
+            folded(entry.findings, entry.finding_counts, file=_file_of(entry)),
             FINDINGS_SHOWN_MAX,
             self._paint,
             not_listed=0 if entry.finding_counts else entry.findings_dropped,
@@ -151,11 +151,11 @@ class _Console:
             listed |= {id(finding) for finding in found}
             yield ""
             yield f"{visible(name)}: {'PASSED' if score >= WARN_MIN and _was_read(entry, name) else 'FAILED'} (score: {score_text(score)})"
-            yield from self._listed(found)
+            yield from self._listed(found, _file_of(entry))
         others = [finding for finding in entry.findings if id(finding) not in listed]
         if others:
             yield ""
-        yield from self._listed(others)
+        yield from self._listed(others, _file_of(entry))
         if entry.findings_dropped:
             yield f"  and {entry.findings_dropped} more findings, beyond the bound of one file"
         if entry.rules_fired:
@@ -163,17 +163,22 @@ class _Console:
         if entry.not_checked:
             yield from ("", "Not checked:", *(f"  {visible(skipped.check)}: {visible(skipped.reason)}" for skipped in entry.not_checked))
 
-    def _listed(self, findings: list[Finding]) -> Iterator[str]:
+    def _listed(self, findings: list[Finding], file: str) -> Iterator[str]:
         if findings:
             yield "Findings:"
         for finding in findings:
             severity = self._paint(f"[{finding.severity}]", SEVERITY_COLOURS[finding.severity])
-            yield f"  {severity} {place_and_message(finding)}"
+            yield f"  {severity} {place_and_message(finding, file)}"
             if finding.suggestion:
                 yield f"          Suggestion: {visible(finding.suggestion)}"
 
     def _paint(self, text: str, colour: str) -> str:
         return painted(text, colour if self._colour else "")
+
+
+def _file_of(entry: ClinicalEntry) -> str:
+    """The file whose lines the findings name; empty for a trace, because its documents have lines of their own."""
+    return "" if entry.format == "trace" else entry.file
 
 
 def _belongs(finding: Finding, check: str) -> bool:

@@ -25,6 +25,7 @@ from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated
 from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, by_code, finding_at, gravest_first, in_order
 from touchstone.scorers.clinical.format_detection import as_bytes, sniff
+from touchstone.scorers.clinical.reading.line_numbers import with_lines
 from touchstone.scorers.clinical.report import GRAVE, Context, Report
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
 from touchstone.scorers.reporting.findings import bounded
@@ -112,7 +113,7 @@ def _validated(content: str | bytes | dict[str, Any], form: ClinicalFormat, vali
     """Validate one document as the format that the trace names."""
     data = as_bytes(content)
     looks_like = sniff(data)
-    validated = validator.validate(data, form, at=_moment(trace))
+    validated = validator.validate(data, form, at=_moment(trace), written=content)
     if looks_like not in (None, form):
         validated.report.skip(form, f"the content looks like {looks_like}, and was read as {form}, as the trace says")
     return validated
@@ -122,7 +123,14 @@ def _consistency(given: Sequence[Given], trace: ProductionTrace, settings: Clini
     """The report on contradictions between the formats of a trace, and its persona."""
     if not settings.consistency or (len({one.form for one in given}) < 2 and not trace.persona):
         return Report()
-    return check_consistency(given, trace.persona, Context(quote=settings.quote), at=_moment(trace))
+    report = check_consistency(given, trace.persona, Context(quote=settings.quote), at=_moment(trace))
+    for one in given:
+        beginning = f"{one.place}/"
+        of_document = [number for number, finding in enumerate(report.findings) if finding.path.startswith(beginning)]
+        placed = with_lines([report.findings[number] for number in of_document], one.content, one.form, beginning)
+        for number, finding in zip(of_document, placed, strict=True):
+            report.findings[number] = finding
+    return report
 
 
 def _score_of(consistency: Report) -> CheckScore | None:

@@ -26,9 +26,17 @@ def gravest_first(findings: Iterable[Finding], *, with_info: bool = False) -> li
     return sorted(kept, key=lambda finding: SEVERITIES.index(finding.severity))
 
 
-def place_and_message(finding: Finding) -> str:
-    """Path and message of a finding; one about the whole document has no path."""
-    return f"{visible(finding.path)}: {visible(finding.message)}" if finding.path else visible(finding.message)
+def place_of(finding: Finding, file: str = "") -> str:
+    """The path of a finding, with its line and column if it has any, as `file:line:column` if the file is given; empty without a path."""
+    if finding.line is None or finding.column is None or not finding.path:
+        return finding.path
+    at = f"{file}:{finding.line}:{finding.column}" if file else f"line {finding.line}, column {finding.column}"
+    return f"{finding.path} ({at})"
+
+
+def place_and_message(finding: Finding, file: str = "") -> str:
+    """Place and message of a finding; one about the whole document has no place."""
+    return f"{visible(place_of(finding, file))}: {visible(finding.message)}" if finding.path else visible(finding.message)
 
 
 def bounded(items: Sequence[Item], most: int, finding_of: Callable[[Item], Finding]) -> list[Item]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from touchstone.schemas.result import Finding, Severity
-from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES, SEVERITY_COLOURS, bounded
+from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES, SEVERITY_COLOURS, bounded, place_of
 from touchstone.scorers.reporting.view import CaseView, Table
 from touchstone.scorers.reporting.words import counted, visible
 
@@ -21,7 +21,7 @@ Counts = Mapping[str, Mapping[Severity, int]]
 
 @dataclass(slots=True)
 class Folded:
-    """Equal findings: how many, and the paths of the first ones. `unlisted`: how many more findings of the code there are."""
+    """Equal findings: how many, and the places of the first ones: path, line and column. `unlisted`: how many more findings of the code there are."""
 
     finding: Finding
     times: int = 0
@@ -47,8 +47,11 @@ class Folded:
         return f"{self.where}: {self.what}" if self.places else self.what
 
 
-def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_info: bool = False) -> list[Folded]:
-    """The findings, the most severe first, equal ones folded into one. `counts`: how many there are of each code, listed or not."""
+def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_info: bool = False, file: str = "") -> list[Folded]:
+    """The findings, the most severe first, equal ones folded into one.
+
+    `counts`: how many there are of each code, listed or not. `file`: that lines and columns are of, for places like `bundle.json:4:13`.
+    """
     by_text: dict[tuple[str, str, str, str | None], Folded] = {}
     of_code: Counter[tuple[str, Severity]] = Counter()
     for finding in findings:
@@ -58,7 +61,7 @@ def folded(findings: Iterable[Finding], counts: Counts | None = None, *, with_in
         one = by_text.setdefault((finding.severity, finding.code, finding.message, finding.suggestion), Folded(finding))
         one.times += 1
         if len(one.places) < PLACES_MAX and finding.path:
-            one.places.append(finding.path)
+            one.places.append(place_of(finding, file))
     lines = sorted(by_text.values(), key=lambda one: SEVERITIES.index(one.finding.severity))
     # The number of unlisted findings goes to the last line of their code; without such a line it gets its own.
     every = ((code, severity, times) for code, totals in (counts or {}).items() for severity, times in totals.items())

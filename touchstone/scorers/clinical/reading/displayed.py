@@ -45,6 +45,18 @@ def displayed(content: str | bytes | dict[str, Any], form: ClinicalFormat | None
     return _bounded(text, kind, "")
 
 
+def as_written(content: str | bytes | dict[str, Any], form: ClinicalFormat) -> Displayed:
+    """The whole text of a document with its own lines; an object inside an event has none, and is indented by two spaces."""
+    if isinstance(content, dict):
+        return Displayed(printed(content), "json")
+    if form == "hl7v2":
+        message = content if isinstance(content, str) else decode(content).text
+        # The lexer reads the signs of a frame as line ends.
+        return Displayed(hl7v2_spots.displayed(message.replace("\x0b", "").replace("\x1c", "")), "hl7v2")
+    text = content.removeprefix("\ufeff") if isinstance(content, str) else _decoded(content)
+    return Displayed(text, "xml" if text[:1_000].lstrip(" \t\r\n").startswith("<") else "json" if form == "fhir" else "text")
+
+
 def printed(value: Any) -> str:
     """A JSON value, indented."""
     try:

@@ -46,12 +46,17 @@ def locate(document: Displayed, of: Sequence[About]) -> list[Located]:
     if not of:
         return []
     lines = Lines(document.text)
-    spots = _spots(document, of)
-    return [_located(document, lines, one, spots.get(one.path)) for one in of]
+    spots = finding_spots(document, lines, [(one.finding, one.path) for one in of])
+    return [_located(document, lines, one, spot) for one, spot in zip(of, spots, strict=True)]
 
 
-def _spots(document: Displayed, of: Sequence[About]) -> dict[str, Spot | None]:
-    paths = [one.path for one in of if one.path]
+def finding_spots(document: Displayed, lines: Lines, of: Sequence[tuple[Finding, str]]) -> list[Spot | None]:
+    """The place of each finding, given with its path inside the document; the spots lie inside the text. None for a finding about no one place."""
+    spots = _spots(document, [path for _, path in of if path])
+    return [_within(document, _spot(document, lines, finding, path, spots.get(path))) for finding, path in of]
+
+
+def _spots(document: Displayed, paths: Sequence[str]) -> dict[str, Spot | None]:
     match document.format:
         case "json":
             return json_spots(document.text, paths)
@@ -64,19 +69,30 @@ def _spots(document: Displayed, of: Sequence[About]) -> dict[str, Spot | None]:
             return {}
 
 
-def _located(document: Displayed, lines: Lines, one: About, spot: Spot | None) -> Located:
-    named = _AT_LINE.search(one.finding.message) if _UNREADABLE.match(one.finding.code) else None
+def _spot(document: Displayed, lines: Lines, finding: Finding, path: str, spot: Spot | None) -> Spot | None:
+    """The place of a finding: that of its path, unless its message names a line, or the segment beside which one is missing."""
+    named = _AT_LINE.search(finding.message) if _UNREADABLE.match(finding.code) else None
     if named is not None:
         spot = lines.spot(int(named["line"]), int(named["column"] or named["byte"] or 1)) or spot
-    neighbour = _NEIGHBOUR.search(one.finding.message) if one.finding.code == "structure.missing-segment" else None
+    neighbour = _NEIGHBOUR.search(finding.message) if finding.code == "structure.missing-segment" else None
     if neighbour is not None:
-        message = one.path[: one.path.find("/") + 1]
+        message = path[: path.find("/") + 1]
         near = hl7v2_spots(document.text, [message + neighbour[1]])[message + neighbour[1]]
         spot = near._replace(is_exact=False) if near is not None else spot
+    return spot
+
+
+def _within(document: Displayed, spot: Spot | None) -> Spot | None:
+    if spot is None:
+        return None
+    start = min(spot.start, max(0, len(document.text) - 1))
+    return spot._replace(start=start, end=min(max(spot.end, start + 1), len(document.text)))
+
+
+def _located(document: Displayed, lines: Lines, one: About, spot: Spot | None) -> Located:
     if spot is None:
         return Located(None, _why(document, one))
-    start = min(spot.start, max(0, len(document.text) - 1))
-    end = min(max(spot.end, start + 1), len(document.text))
+    start, end = spot.start, spot.end
     if end <= start:
         return Located(None, "the document is empty")
     line, column = lines.line_and_column(start)

@@ -31,10 +31,24 @@ class _Element:
     start: int
     end: int
     children: list[_Element] = field(default_factory=list)
+    _by_name: dict[str, list[_Element]] | None = None
+    _resources: dict[str, list[_Element]] | None = None
 
     def named(self, name: str) -> list[_Element]:
-        """Its children of one name."""
-        return [child for child in self.children if child.name == name]
+        """Its children of one name. Sorted by name once, since many findings may ask for them."""
+        if self._by_name is None:
+            self._by_name = {}
+            for child in self.children:
+                self._by_name.setdefault(child.name, []).append(child)
+        return self._by_name.get(name, [])
+
+    def resources(self, name: str) -> list[_Element]:
+        """The resources of one type in the entries of a Bundle."""
+        if self._resources is None:
+            self._resources = {}
+            for one in (one for entry in self.named("entry") for holder in entry.named("resource") for one in holder.children[:1]):
+                self._resources.setdefault(one.name, []).append(one)
+        return self._resources.get(name, [])
 
     @property
     def spot(self) -> Spot:
@@ -131,7 +145,7 @@ def _fhir_spot(text: str, root: _Element, path: str) -> Spot | None:
 def _fhir_child(here: _Element, step: Step) -> _Element | None:
     index = step.indices[0] if step.indices else 0
     if step.name[:1].isupper() and here.name == "Bundle":
-        resources = [one for entry in here.named("entry") for holder in entry.named("resource") for one in holder.children[:1] if one.name == step.name]
+        resources = here.resources(step.name)
         return resources[index] if index < len(resources) else None
     name = step.name.removeprefix("_")
     stem = name.removesuffix("[x]")
