@@ -25,6 +25,9 @@ SHORT_LIVED = ("-XX:TieredStopAtLevel=1",)
 #: For what neither the broker nor the runner alone decides: each kind of broker and each runner once. Where they may differ together, a test takes every pair.
 EACH_ONCE = pytest.mark.parametrize(("broker", "runner"), [("embedded", "faust"), ("apache", "direct"), ("container", "faust")], indirect=True)
 
+#: For what the two fetchers of Faust do in different ways: the runners, and Faust with its own fetcher.
+EACH_FETCHER = pytest.mark.parametrize("runner", ["direct", "faust", "faust-stock"], indirect=True)
+
 
 @dataclass
 class Broker:

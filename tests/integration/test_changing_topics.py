@@ -5,7 +5,7 @@ import time
 import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
-from tests.integration.brokers import Broker, Namespace
+from tests.integration.brokers import EACH_FETCHER, Broker, Namespace
 from tests.integration.test_expired import events
 from tests.integration.workers import Start, Worker, committed, produce, reading
 from touchstone.streams.process.ending import EXIT_STALLED
@@ -23,6 +23,7 @@ def lag(worker: Worker, topic: str, partition: int) -> float:
     return float(found[0].rpartition(" ")[2]) if found else -1
 
 
+@EACH_FETCHER
 async def test_partitions_that_are_added_are_read_from_their_beginning_and_are_lag_until_then(
     shared_apache: Broker, namespace: Namespace, runner: str, start: Start
 ) -> None:

@@ -1,4 +1,4 @@
-"""Small runs of every chaos scenario on both runners; `make chaos` runs them at full size."""
+"""Small runs of every chaos scenario on both runners, and some with Faust's own fetcher; `make chaos` runs them at full size."""
 
 import os
 from pathlib import Path
@@ -33,6 +33,11 @@ def play(name: str, runner: str, grounds: Grounds, folder: Path) -> None:
 @pytest.mark.parametrize("name", ["worker_kill", "poison", "repeated_ids", "join_leave", "zombie"])
 def test_promises_hold_while_workers_fail(name: str, runner: str, shared_apache: Broker, tmp_path: Path) -> None:
     play(name, runner, Grounds("apache", cluster=shared_apache.cluster), tmp_path)
+
+
+@pytest.mark.apache
+def test_promises_hold_with_fausts_own_fetcher(shared_apache: Broker, tmp_path: Path) -> None:
+    play("join_leave", "faust-stock", Grounds("apache", cluster=shared_apache.cluster), tmp_path)
 
 
 # One runner each, for the time that they take. `test_topic_made_anew`, `test_changing_topics`, `test_expired` and `test_poison_records` have both;
@@ -83,7 +88,9 @@ def test_promises_hold_while_a_leader_of_three_is_killed(runner: str, three_node
 
 
 # A kill with the other runner: on Apache Kafka, above. There no broker answers with errors that are asked of it.
-@pytest.mark.parametrize(("name", "runner"), [("worker_kill", "faust"), ("produce_errors", "faust"), ("produce_errors", "direct")])
+@pytest.mark.parametrize(
+    ("name", "runner"), [("worker_kill", "faust"), ("worker_kill", "faust-stock"), ("produce_errors", "faust"), ("produce_errors", "direct")]
+)
 def test_promises_hold_on_the_embedded_broker(name: str, runner: str, tmp_path: Path) -> None:
     with EmbeddedBroker(retention_bytes=EMBEDDED_RETENTION_BYTES) as embedded:
         play(name, runner, Grounds("embedded", embedded=embedded), tmp_path)

@@ -42,7 +42,7 @@ def expired(ledger: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
     return sorted({(partition, first, last) for partition, entry in entries for first, last in entry["ranges"]})
 
 
-@pytest.mark.parametrize(("runner", "nodes"), [("direct", "three_nodes"), ("faust", "shared_apache")], indirect=["runner"])
+@pytest.mark.parametrize(("runner", "nodes"), [("direct", "three_nodes"), ("faust", "shared_apache"), ("faust-stock", "shared_apache")], indirect=["runner"])
 async def test_what_was_deleted_unread_is_told_before_it_is_passed(
     request: pytest.FixtureRequest, namespace: Namespace, runner: str, nodes: str, start: Start
 ) -> None:

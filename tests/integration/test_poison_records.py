@@ -11,7 +11,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
-from tests.integration.brokers import EACH_ONCE, Broker, Namespace
+from tests.integration.brokers import EACH_FETCHER, EACH_ONCE, Broker, Namespace
 from tests.integration.raw_batches import changed, renamed
 from tests.integration.workers import Start, committed, produce, reading
 from tests.streams.fakes import safe_event
@@ -182,6 +182,7 @@ async def commit(broker: Broker, group: str, part: TopicPartition, offset: int) 
         await consumer.commit({part: offset})
 
 
+@EACH_FETCHER
 async def test_offsets_without_a_record_hold_nothing_up(shared_apache: Broker, namespace: Namespace, runner: str, start: Start) -> None:
     """Transactions leave markers, and retention moves the beginning past what a group has committed. Aborted events are events here."""
     broker = shared_apache

@@ -36,7 +36,7 @@ from touchstone.schemas.result import Scorecard
 from touchstone.schemas.settings.house import TOPIC_ROLES, KafkaSettings, Settings, WorkerSettings
 from touchstone.streams.intake.outbox import Outbox
 from touchstone.streams.process.watchdog import Watchdog
-from touchstone.streams.runners import faust_agents
+from touchstone.streams.runners import faust_agents, faust_private
 from touchstone.streams.runners.base import Clock, Job, Stalled
 from touchstone.streams.runners.direct import make_consumer
 from touchstone.streams.runners.faust_agents import make_app
@@ -252,7 +252,7 @@ async def test_where_nothing_was_committed_faust_is_made_to_seek(monkeypatch: py
     job = make_job()
     job.begins = {TP: 11}
     consumer = faust_app(job, tmp_path).consumer
-    assert isinstance(consumer, faust_agents._Consumer)
+    assert isinstance(consumer, faust_private.EventConsumer)
     sought: list[Any] = []
 
     async def seek_wait(partitions: Any) -> None:
@@ -271,7 +271,7 @@ async def test_after_offsets_that_were_deleted_faust_commits_what_comes_next(tmp
     """It waits for every offset in between, and a gap of deleted ones is never closed."""
     partition = tuples.TP(*TP)
     consumer = faust_app(make_job(), tmp_path).consumer
-    assert isinstance(consumer, faust_agents._Consumer)
+    assert isinstance(consumer, faust_private.EventConsumer)
 
     def acked(*offsets: int) -> None:
         consumer._acked[partition].extend(offsets)
@@ -280,7 +280,7 @@ async def test_after_offsets_that_were_deleted_faust_commits_what_comes_next(tmp
     consumer._committed_offset[partition] = 5
     acked(20, 21, 23)
     assert consumer._new_offset(partition) is None
-    consumer.jump(partition, 22)
+    consumer.jump(TP, 22)
     acked(22)
     assert consumer._new_offset(partition) == 24
 

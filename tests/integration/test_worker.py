@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.brokers import EACH_ONCE, Broker, Namespace, SecuredBroker
+from tests.integration.brokers import EACH_FETCHER, EACH_ONCE, Broker, Namespace, SecuredBroker
 from tests.integration.workers import Start, committed, produce, reading
 from tests.streams.fakes import safe_event
 
@@ -31,6 +31,7 @@ def value(event_id: str, **extra: Any) -> bytes:
     return json.dumps(safe_event(event_id, **extra)).encode()
 
 
+@EACH_FETCHER
 async def test_every_event_ends_in_its_outcome_and_a_drained_worker_leaves_nothing_uncommitted(
     broker: Broker, namespace: Namespace, runner: str, start: Start
 ) -> None:

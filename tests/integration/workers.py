@@ -19,6 +19,7 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from tests.integration.brokers import Broker, Namespace
+from touchstone.ops.lab.runners import runner_of
 
 QUICK = {"TOUCHSTONE_WORKER_COMMIT_INTERVAL_S": "0.2", "TOUCHSTONE_LOG_FORMAT": "json"}
 
@@ -30,6 +31,8 @@ class Worker:
         self, runner: str, env: dict[str, str], *, suite: str = "safe_v0", cwd: Path | None = None, arguments: Sequence[str] = (), command: Sequence[str] = ()
     ) -> None:
         self._log = tempfile.NamedTemporaryFile("w+b", suffix=".log", delete=False)  # noqa: SIM115 -- closed by close()
+        runner, variables = runner_of(runner)
+        env = variables | env
         command = command or [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", suite, "--runner", runner, *arguments]
         root = Path(__file__).parents[2]
         path = os.pathsep.join(filter(None, [env.get("PYTHONPATH", ""), str(root)]))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from touchstone.streams.runners.faust_agents import _Consumer
+from touchstone.streams.runners.faust_private import EventConsumer
 
 
 async def test_a_partition_without_events_is_no_error(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
@@ -19,8 +19,8 @@ async def test_a_partition_without_events_is_no_error(monkeypatch: pytest.Monkey
     async def sleep(_: float) -> None:
         pass
 
-    consumer = object.__new__(_Consumer)
-    monkeypatch.setattr(_Consumer, "should_stop", False, raising=False)
+    consumer = object.__new__(EventConsumer)
+    monkeypatch.setattr(EventConsumer, "should_stop", False, raising=False)
     consumer.__dict__.update(_thread=Thread(), assignment=lambda: {("generations", 0)}, sleep=sleep, log=SimpleNamespace())
     with caplog.at_level(logging.INFO):
         await consumer.verify_all_partitions_active()

@@ -6,7 +6,7 @@ import warnings
 
 import pytest
 
-from touchstone.streams.runners.faust_agents import PromptRace
+from touchstone.streams.runners.faust_private import PromptRace
 
 
 class Racer(PromptRace):

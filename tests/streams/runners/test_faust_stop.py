@@ -66,6 +66,20 @@ async def test_told_to_stop_before_it_starts_it_starts_nothing(job: Job, monkeyp
     await faust_agents.run(job)
 
 
+async def test_the_time_before_its_start_does_not_count_as_time_outside_the_group(job: Job) -> None:
+    """The watchdog ended a worker that had needed half a minute for its broker and its topics, two seconds after it began to join."""
+    job.joining_since = 0.0
+    app = FakeApp()
+    app.started.set()
+    running = asyncio.create_task(faust_agents._run(job, app))
+    while not app.told:  # noqa: ASYNC110 -- what is waited for has no event
+        await asyncio.sleep(0)
+    assert job.joining_since > 0
+    job.stop.set()
+    async with asyncio.timeout(20):
+        await running
+
+
 async def test_told_to_stop_amid_its_start_it_is_stopped_when_it_has_started(job: Job) -> None:
     app = FakeApp()
     running = asyncio.create_task(faust_agents._run(job, app))

@@ -9,14 +9,16 @@ from typing import Any
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import KafkaConnectionError
+from faust.transport.drivers.aiokafka import Consumer as AIOKafkaConsumer
+from faust.types.tuples import TP as FAUST_TP
 
 from tests.streams.fakes import GatedPublisher, make_intake, safe_record
 from touchstone.schemas.settings.house import Settings, WorkerSettings
 from touchstone.scorers.backoff import Backoff
 from touchstone.streams.intake.incarnations import Incarnations
-from touchstone.streams.runners import direct, faust_agents
+from touchstone.streams.runners import direct, faust_private
 from touchstone.streams.runners.base import Job
-from touchstone.streams.runners.faust_agents import FaustFeed
+from touchstone.streams.runners.faust_feeds import MOVED, EventFeed
 from touchstone.streams.wire.codec import LEDGER_TYPE
 from touchstone.streams.wire.message import Message
 
@@ -50,7 +52,7 @@ class FakeEvent:
 async def test_events_of_an_assignment_that_has_ended_are_neither_taken_nor_acknowledged() -> None:
     publisher = GatedPublisher()
     job = make_job(publisher)
-    feed_of = FaustFeed(SimpleNamespace(consumer_generation_id=2), job)
+    feed_of = EventFeed(SimpleNamespace(consumer_generation_id=2), job)
     feed_of.fenced = False
     old, between, new = FakeEvent(0, generation=1), FakeEvent(1, generation=2), FakeEvent(0, generation=2)
     await feed_of.take(old)
@@ -77,7 +79,7 @@ async def test_faust_is_told_to_commit_the_done_prefix_and_nothing_behind_it() -
 
     publisher = GatedPublisher(hold_second)
     job = make_job(publisher, slice_records=1)
-    feed_of = FaustFeed(SimpleNamespace(consumer_generation_id=1), job)
+    feed_of = EventFeed(SimpleNamespace(consumer_generation_id=1), job)
     feed_of.fenced = False
     events = [FakeEvent(offset, generation=1) for offset in range(3)]
     for event in events:
@@ -169,21 +171,21 @@ async def test_faust_commits_nothing_on_another_topic_of_the_name(monkeypatch: p
         return True
 
     job.intake._incarnations = Incarnations({GENERATIONS: "old"}, ask, lambda: Backoff(0.001, 0.002))
-    monkeypatch.setattr(faust_agents.AIOKafkaConsumer, "_commit", commit)
-    consumer = faust_agents._Consumer.__new__(faust_agents._Consumer)
+    monkeypatch.setattr(AIOKafkaConsumer, "_commit", commit)
+    consumer = faust_private.EventConsumer.__new__(faust_private.EventConsumer)
     consumer.transport = SimpleNamespace(job=job)
-    assert await consumer._commit({faust_agents.TP(*TP): 5}) is bool(commits)
+    assert await consumer._commit({FAUST_TP(*TP): 5}) is bool(commits)
     assert len(committed) == commits
 
 
 async def test_faust_tells_every_range_that_was_deleted_before_it_had_told_the_first() -> None:
     publisher = GatedPublisher()
     job = make_job(publisher)
-    feed_of = FaustFeed(SimpleNamespace(consumer_generation_id=1), job)
+    feed_of = EventFeed(SimpleNamespace(consumer_generation_id=1), job)
     feed_of.fenced = False
     for position, start in ((5, 20), (20, 30)):  # both wait in Faust's buffer
         mark = FakeEvent(start, generation=1)
-        mark.message.value, mark.message.key = faust_agents.MOVED, str(position).encode()
+        mark.message.value, mark.message.key = MOVED, str(position).encode()
         await feed_of.take(mark)
     assert await job.intake.settle() == {TP: 30}
     (record,) = publisher.values("results", LEDGER_TYPE)

@@ -140,6 +140,9 @@ class WorkerSettings(Section):
         "earliest", description="where a group begins on a topic at its first start; a partition that appears later is read from its beginning"
     )
     compression: Literal["none", "gzip", "snappy", "lz4", "zstd"] = Field("none", description="of result events")
+    faust_fetcher: Literal["batched", "stock"] = Field(
+        "batched", description="runner faust: batched: records reach the agent in slices; stock: Faust's own fetcher, at a lower rate"
+    )
     dead_limit: Literal["on", "off"] = Field("on", description="on: a flood of dead letters stops the worker; off: they are sent however many there are")
     dead_limit_share: Annotated[float, Field(gt=0, le=1)] = Field(0.5, description="a larger share of dead letters in the window is a flood …")
     dead_limit_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(1_000, description="… if there are at least this many")

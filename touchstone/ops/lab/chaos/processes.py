@@ -11,6 +11,8 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from touchstone.ops.lab.runners import runner_of
+
 STARTED = "worker_started"
 #: A worker that cannot continue by itself asks its supervisor for a restart with this exit code (sysexits: a temporary failure).
 EXIT_RESTART = 75
@@ -152,8 +154,9 @@ class Fleet:
     """
 
     def __init__(self, runner: str, suite: str, environment: dict[str, str], folder: Path, slots: int, may_restart: bool = False, archivers: int = 0) -> None:
+        runner, settings = runner_of(runner)
         arguments = ["worker", "--suite", suite, "--runner", runner]
-        self.workers = [Child(f"worker-{slot}", arguments, environment, folder) for slot in range(slots)]
+        self.workers = [Child(f"worker-{slot}", arguments, environment | settings, folder) for slot in range(slots)]
         self.projector = Child("projector", ["projector"], environment, folder)
         self.archivers = [Child(f"archiver-{number}", ["archive"], environment, folder) for number in range(archivers)]
         self.troubles: list[str] = []

@@ -13,6 +13,8 @@ from touchstone.ops.lab.bench.streams.in_process import rows_per_second, steps_u
 from touchstone.ops.lab.bench.streams.latency import latency
 from touchstone.ops.lab.bench.streams.workload import GENERATIONS, create_topics, preload
 from touchstone.ops.lab.command import Arguments
+from touchstone.ops.lab.runners import RUNNERS as PROFILED
+from touchstone.ops.lab.runners import runner_of
 from touchstone.ops.local.kafka.artifacts import missing
 from touchstone.scorers.engines.machine import machine
 
@@ -53,8 +55,8 @@ async def measure(count: int, repeats: int) -> list[str]:
         runs = [await Contender(name, bootstrap, count, f"{name.replace(' ', '-')}.{turn}").run() for turn in range(repeats) for name in CONTENDERS]
         large = [await Contender(runner, bootstrap, count, f"large.{runner}").peak_mib() for runner in RUNNERS]
         rates = {name: statistics.median(run.rate for run in runs if run.contender == name) for name in CONTENDERS}
-        waits = {runner: await latency(Contender(runner, bootstrap, 0, f"half.{runner}"), rates[runner] / 2, 10.0) for runner in RUNNERS}
-        shares = {runner: await profile(Contender(runner, bootstrap, count, f"profile.{runner}")) for runner in RUNNERS}
+        waits = {runner: await latency(Contender(runner, bootstrap, 0, f"half.{runner}"), rates[runner] / 2, 10.0) for runner in PROFILED}
+        shares = {runner: await profile(Contender(runner, bootstrap, count, f"profile.{runner}")) for runner in PROFILED}
     return [
         *lines,
         *throughput(runs, rates),
@@ -77,7 +79,7 @@ async def measure(count: int, repeats: int) -> list[str]:
         "",
         "Shares of samples of the worker's main thread; the consumer thread of Faust is compared with the same total.",
         "",
-        *(line for runner in RUNNERS for line in table((runner, "share"), shares[runner])),
+        *(line for runner in PROFILED for line in table((runner, "share"), shares[runner])),
     ]
 
 
@@ -116,7 +118,7 @@ async def profile(contender: Contender) -> list[tuple[str, str]]:
     await create_topics(contender.bootstrap, [contender.target])
     seconds = min(PROFILE_S, 1 + contender.count / 25_000)
     command = [sys.executable, "-m", "touchstone.ops.lab.bench.streams.profiled", contender.name, str(seconds), str(contender.count)]
-    environment = contender.environment | {"KAFKA_BOOTSTRAP_SERVERS": contender.bootstrap}
+    environment = contender.environment | runner_of(contender.name)[1] | {"KAFKA_BOOTSTRAP_SERVERS": contender.bootstrap}
     done = await asyncio.to_thread(subprocess.run, command, env=environment, check=True, timeout=120, stdout=subprocess.PIPE, text=True)
     shares = (line.split(" ", 1) for line in done.stdout.splitlines())
     return [(name, f"{float(share):.0%}") for share, name in shares]

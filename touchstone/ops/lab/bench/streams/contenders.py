@@ -14,8 +14,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from touchstone.ops.lab.bench.processes import cpu_s
 from touchstone.ops.lab.bench.streams.workload import GENERATIONS, PARTITIONS, create_topics
+from touchstone.ops.lab.runners import runner_of
 
-CONTENDERS = ("confluent loop", "aiokafka loop", "direct", "faust")
+CONTENDERS = ("confluent loop", "aiokafka loop", "direct", "faust", "faust-stock")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,9 @@ class Contender:
             loop = [self.name.split(maxsplit=1)[0], self.bootstrap, f"bench.{self.tag}", GENERATIONS, self.target, str(self.count)]
             command = [sys.executable, "-m", "touchstone.ops.lab.bench.streams.bare_loops", *loop]
         else:
-            command = [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", "safe_v0", "--runner", self.name, "--bootstrap", self.bootstrap]
+            runner, variables = runner_of(self.name)
+            settings = variables | settings
+            command = [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", "safe_v0", "--runner", runner, "--bootstrap", self.bootstrap]
         process = subprocess.Popen(command, env=self.environment | settings)
         try:
             yield process

@@ -7,10 +7,13 @@ _OFFSETS = "touchstone/streams/intake/offsets.py"
 _OUTBOX = "touchstone/streams/intake/outbox.py"
 _DIRECT = "touchstone/streams/runners/direct.py"
 _FAUST = "touchstone/streams/runners/faust_agents.py"
+_FAUST_FEEDS = "touchstone/streams/runners/faust_feeds.py"
+_FAUST_PRIVATE = "touchstone/streams/runners/faust_private.py"
 _PROJECTOR = "touchstone/streams/account/projector.py"
 _TEST_INTAKE = "tests/streams/intake/test_intake.py"
 _TEST_OUTBOX = "tests/streams/intake/test_outbox.py"
 _TEST_FENCES = "tests/streams/runners/test_fences.py"
+_TEST_BATCHES = "tests/streams/runners/test_faust_batches.py"
 _TRAPS = "tests/integration/test_traps.py"
 _TEST_AWAY = "tests/integration/test_store_away.py"
 
@@ -181,7 +184,7 @@ STREAMS: tuple[Mutant, ...] = (
     Mutant(
         "faust_takes_old_events",
         "between revocation and assignment an event that nobody owns is taken",
-        _FAUST,
+        _FAUST_FEEDS,
         "        if self.closed or self.fenced or message.generation_id != self._app.consumer_generation_id:\n",
         "        if self.closed or message.generation_id != self._app.consumer_generation_id:\n",
         (_TEST_FENCES,),
@@ -189,15 +192,63 @@ STREAMS: tuple[Mutant, ...] = (
     Mutant(
         "faust_takes_an_old_generation",
         "events of an older assignment are taken",
-        _FAUST,
+        _FAUST_FEEDS,
         "        if self.closed or self.fenced or message.generation_id != self._app.consumer_generation_id:\n",
         "        if self.closed or self.fenced:\n",
         (_TEST_FENCES,),
     ),
     Mutant(
+        "faust_takes_old_batches",
+        "records that were fetched in an assignment that has ended are taken",
+        _FAUST_FEEDS,
+        "        return self.closed or self.fenced or epoch != self.epoch\n",
+        "        return self.closed or self.fenced\n",
+        (_TEST_BATCHES,),
+    ),
+    Mutant(
+        "faust_takes_batches_between_assignments",
+        "between revocation and assignment a batch that nobody owns is taken",
+        _FAUST_FEEDS,
+        "        return self.closed or self.fenced or epoch != self.epoch\n",
+        "        return self.closed or epoch != self.epoch\n",
+        (_TEST_BATCHES,),
+    ),
+    Mutant(
+        "faust_passes_a_lost_batch_over",
+        "what Faust's flow control has thrown out of the channel is committed unread",
+        _FAUST_FEEDS,
+        "        if batch.number != self._taken + 1:\n            self.lost()\n            return\n",
+        "",
+        (_TEST_BATCHES,),
+    ),
+    Mutant(
+        "faust_does_not_seek_behind_a_rebalance",
+        "what was fetched amid a rebalance is dropped, and never fetched again",
+        _FAUST_PRIVATE,
+        "        if feed.epoch != epoch:\n            feed.behind = True\n            return\n",
+        "        if feed.epoch != epoch:\n            return\n",
+        (_TEST_BATCHES,),
+    ),
+    Mutant(
+        "faust_fetcher_ends_at_a_revoke",
+        "a wait for room in the channel that flow control cancels ends the fetcher",
+        _FAUST_PRIVATE,
+        "            if task is None or task.cancelling():\n",
+        "            if True:\n",
+        (_TEST_BATCHES,),
+    ),
+    Mutant(
+        "faust_forgets_a_failed_commit",
+        "a commit that fails is taken for done, and on a quiet partition never made good",
+        _FAUST_PRIVATE,
+        '            job.metrics.count("commit_failures")\n            return False\n        if feed.epoch == epoch:\n',
+        '            job.metrics.count("commit_failures")\n        if feed.epoch == epoch:\n',
+        (_TEST_BATCHES,),
+    ),
+    Mutant(
         "faust_acknowledges_too_much",
         "Faust is told to commit events that are still in flight",
-        _FAUST,
+        _FAUST_FEEDS,
         "            while waiting and waiting[0].message.offset < after:\n",
         "            while waiting:\n",
         (_TEST_FENCES,),
@@ -205,7 +256,7 @@ STREAMS: tuple[Mutant, ...] = (
     Mutant(
         "faust_does_not_seek",
         "where nothing was committed, what Faust had fetched at a rebalance is skipped",
-        _FAUST,
+        _FAUST_PRIVATE,
         "            await self.seek_wait({tp: self.transport.job.begin_of((tp.topic, tp.partition)) for tp in bare})\n",
         "",
         (f"{_TRAPS}::test_where_nothing_was_committed_faust_is_made_to_seek",),
@@ -245,7 +296,7 @@ STREAMS: tuple[Mutant, ...] = (
     Mutant(
         "faust_believes_a_failed_commit",
         "Faust takes a failed commit for done, and ignores what is acknowledged below it",
-        _FAUST,
+        _FAUST_PRIVATE,
         "                self._committed_offset[tp] = None\n",
         "                pass\n",
         (f"{_TRAPS}::test_where_nothing_was_committed_faust_is_made_to_seek",),
@@ -253,7 +304,7 @@ STREAMS: tuple[Mutant, ...] = (
     Mutant(
         "gap_of_one_too_many",
         "each commit passes one transaction marker only: commits fall behind without end",
-        _FAUST,
+        _FAUST_PRIVATE,
         "        await super()._add_gap(tp, offset_from, offset_to - 1)\n",
         "        await super()._add_gap(tp, offset_from, offset_to)\n",
         ("tests/integration/test_poison_records.py::test_offsets_without_a_record_hold_nothing_up",),
