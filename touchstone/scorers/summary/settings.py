@@ -72,6 +72,7 @@ class Conflicts(Section):
 
     values: bool = Field(True, description="compare numbers, quantities, dates, durations, money and percentages")
     wording: bool = Field(True, description="compare names in a role, negations, opposites, sides of the body and allergies")
+    relations: bool = Field(True, description="with wording: compare words with a scale too (doubled, tripled; all, some), and a time span with its two times")
     unknown: bool = Field(
         True, description="find names, numbers and codes that neither the gold nor its source has, where the gold brings that text as a whole"
     )
@@ -152,6 +153,8 @@ class SummarySettings(Section):
     nearest_units: Annotated[int, Field(ge=1, le=100)] = Field(
         6, description="units that a sentence is asked of where the nearest two leave doubt, nearest by cosine first; nearest and ratio"
     )
+    headings: bool = Field(True, description="an outline point without a verb is covered through the facts nearest to it")
+    short_names: bool = Field(True, description="an entity counts where the text has its surname or short name alone")
     source: bool = Field(True, description="sentences of the gold's source text are units too; nearest, ratio and conflicts")
     support: Literal["auto", "nli", "nli+lexical", "calibrated", "judge"] = Field(
         "auto",

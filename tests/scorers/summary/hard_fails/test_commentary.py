@@ -24,8 +24,8 @@ SHARES_MIN = {
     "hard_fails_written": {"mention": 1.0, "commentary": 0.95, "whole": 1.0, "cut": 1.0},
     "hard_fails_dev": {"mention": 1.0, "commentary": 0.99, "whole": 1.0, "cut": 0.98},
     "hard_fails_unseen": {"mention": 0.93, "commentary": 0.79, "whole": 0.97, "cut": 1.0},
-    # Read for these counts alone.
-    "hard_fails_third": {"mention": 1.0, "commentary": 0.54, "whole": 0.8, "cut": 0.91},
+    # Every second text (the odd lines) was read for these counts alone.
+    "hard_fails_third": {"mention": 1.0, "commentary": 0.78, "whole": 0.8, "cut": 0.91},
 }
 
 
@@ -239,3 +239,29 @@ def test_a_hostile_beginning_costs_no_time(text: str) -> None:
     begun = time.process_time()
     is_commentary(text)
     assert time.process_time() - begun < 1
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fires"),
+    [
+        ("Nothing is said about the price of the land.", True),
+        ("No information about the age of the patients is provided.", True),
+        ("An overview of the new fares is given.", True),
+        ("The losses of the growers are touched upon.", True),
+        ("In this abstract, a trial with 40 children is presented.", True),
+        ("One learns that the mill was sold.", True),
+        ("In my view the key point is that rents will rise.", True),
+        ("Okay, so the tram line opens in May.", True),
+        ("Main points of the post: fares rise.", True),
+        ("Nothing is said about tolls in the treaty.", False),
+        ("No information is given to third parties.", False),
+        ("No reason was given for the delay.", False),
+        ("No paracetamol is given to infants.", False),
+        ("A daily account is given to the guardian.", False),
+        ("The plan is discussed in parliament.", False),
+        ("In this trial, 40 children were observed.", False),
+        ("One of the boys reads that shelf every year.", False),
+    ],
+)
+def test_what_is_left_unsaid_and_what_is_given_by_nobody(sentence: str, fires: bool) -> None:
+    assert is_commentary(sentence) is fires

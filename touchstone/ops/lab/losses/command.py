@@ -31,6 +31,9 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--answers", type=Path, metavar="FILE", help="keep the models' answers here, and ask for none twice; then no processor time is measured"
     )
+    parser.add_argument(
+        "--ablation", action="store_true", help="a truth set's figures with no detector, cap or reading, with each alone, and with all; best with --answers"
+    )
     parser.json()
     asked = parser.parse_args(arguments)
     from touchstone.ops.cli.loss import settings_of
@@ -39,7 +42,39 @@ def main(arguments: Sequence[str]) -> None:
     engines = {name: value for name, value in (("nli_model", asked.model), ("runtime", asked.runtime)) if value is not None}
     settings = settings_of(asked.config, {"engines": engines} if engines else {})
     sets = sets_of(*asked.data)  # loading models takes seconds; a mistyped folder should not
+    if asked.ablation:
+        from touchstone.ops.lab.losses.ablation import table
+
+        if not sets.known:
+            parser.error("--ablation needs a truth set (*.json) in a folder of --data")
+        show(asyncio.run(_ablated(settings, sets, asked.answers)), table, as_json=asked.json)
+        return
     show(asyncio.run(_measured(settings, sets, asked.documents, asked.answers)), as_text, as_json=asked.json)
+
+
+async def _ablated(settings: "SummarySettings", sets: "Sets", answers: Path | None) -> dict[str, dict[str, float | None]]:
+    """Open the engines, measure with the settings of each row, close them."""
+    from touchstone.ops.lab.losses.ablation import ablated, rows
+    from touchstone.ops.lab.losses.answers import Answers, CountedEngines
+    from touchstone.ops.lab.losses.run import Sets, measured
+    from touchstone.scorers.engines.open_engines import open_engines
+    from touchstone.scorers.summary import build
+
+    engines = CountedEngines(open_engines(settings.engines), None if answers is None else Answers(answers))
+    only, done = Sets(sets.known, [], {}), 0
+    try:
+        with Progress(f"of {len(rows())} rows measured", every=1) as progress:
+
+            async def figures(row: "SummarySettings") -> dict[str, Any]:
+                nonlocal done
+                found: dict[str, Any] = (await measured(build(row, engines), only, documents_max=None, step=lambda *_: None))["truth"]
+                done += 1
+                progress.step(done)
+                return found
+
+            return await ablated(settings, figures)
+    finally:
+        await engines.close()
 
 
 async def _measured(settings: "SummarySettings", sets: "Sets", documents_max: int | None, answers: Path | None) -> dict[str, Any]:

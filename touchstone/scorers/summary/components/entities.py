@@ -223,15 +223,15 @@ class Sought(NamedTuple):
         return bool(self.generated and self.gold)
 
 
-def seek(entities: Sequence[str], generated: Words, gold: Words, threshold: float, others: Iterable[str] = ()) -> list[Sought]:
+def seek(entities: Sequence[str], generated: Words, gold: Words, threshold: float, others: Iterable[str] = (), *, shortened: bool = True) -> list[Sought]:
     """Every entity in both texts; in the narrative only where the summary has it.
 
     An acronym is also sought by its name, and a name by its acronym, where one of the two texts or of `others` (the rest of the gold) gives both; a name
-    that is not there by its short form.
+    that is not there by its short form, unless `shortened` is False.
     """
     of_gold = (gold.text, *others)
     forms = expansions(entities, (generated.text, *of_gold))
-    short = short_names(entities, of_gold)
+    short = short_names(entities, of_gold) if shortened else {}
     found = []
     for entity in entities:
         spellings = [entity, *forms.get(entity, ())]

@@ -134,7 +134,7 @@ def _with_gold(datum: GoldStandardDatum, generation: Generation, generated: Spli
     entities = distinct(datum.summary.entity_list)
     summary = datum.summary
     rest = (datum.entry.text, summary.main_theme, *summary.key_facts, *summary.logical_outline, *entities)
-    sought = seek(entities, *words, settings.thresholds.fuzzy, rest)
+    sought = seek(entities, *words, settings.thresholds.fuzzy, rest, shortened=settings.short_names)
     return Prepared(datum, generated, (), gold, source, is_cut, entities, tuple(sought), words)
 
 

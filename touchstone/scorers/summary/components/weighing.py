@@ -147,7 +147,7 @@ def weigh(
     outline_support = borne_by_parts(support_of(asked.outline, probabilities, vectors, calibrated), windows)
     # A heading says nothing that a text could entail; its facts stand for it. Only where the outline has vectors.
     about = vectors.cosines(asked.facts.hypotheses, asked.outline.hypotheses) if settings.looks_near else np.zeros((0, 0))
-    by_facts = headings.heading_support(asked.outline.hypotheses, asked.facts.hypotheses, recalled, about) if settings.looks_near else {}
+    by_facts = headings.heading_support(asked.outline.hypotheses, asked.facts.hypotheses, recalled, about) if settings.looks_near and settings.headings else {}
     covered = flow.covered(outline_support, settings.thresholds.coverage, by_facts)
     places = _places(headings.with_headings(outline_support, fact_support, about, by_facts), windows, asked.outline, covered)
     if asked.outline.hypotheses:

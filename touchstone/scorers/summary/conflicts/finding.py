@@ -50,7 +50,7 @@ def by_rule(sentences: Sequence[str], units: Sequence[Unit], cosines: Matrix, se
 def _differences(sentence: str, texts: Sequence[str], settings: Conflicts, near: int = 1) -> list[Difference]:
     """Differences that both kinds of rules find in one sentence, compared with the first `near` texts."""
     difference = value_differences.find(sentence, texts, near) if settings.values else []
-    return [*difference, *(wording_differences.find(sentence, texts[:near]) if settings.wording else [])]
+    return [*difference, *(wording_differences.find(sentence, texts[:near], relations=settings.relations) if settings.wording else [])]
 
 
 def facts_in_conflict(

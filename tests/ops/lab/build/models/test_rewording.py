@@ -7,7 +7,7 @@ import pytest
 
 from touchstone.ops.lab.build.models.pairs import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT, Pair
 from touchstone.ops.lab.build.models.rewording import CASES, OVERLAP_MAX, STATES, chosen_pairs, complement_pairs, negations, overlap, state_pairs, states
-from touchstone.ops.lab.build.models.unrelated import NEAR_MAX, WORDS, Material, long_pairs, repeated
+from touchstone.ops.lab.build.models.unrelated import NEAR_MAX, Material, long_pairs, repeated
 
 TOPICS = (
     "harbour ferry battery",
@@ -32,8 +32,9 @@ def items() -> list[Pair]:
     ]
 
 
-def material(seed: int = 1) -> Material:
-    return Material(items(), [" ".join(sentence(topic, number) for number in range(9)) for topic in range(6)], random.Random(seed))
+def material(seed: int = 1, words_max: int = 350) -> Material:
+    documents = [" ".join(sentence(topic, number) for number in range(9)) for topic in range(6)]
+    return Material(items(), documents, random.Random(seed), words_max)
 
 
 def test_a_repeated_sentence_fills_the_words() -> None:
@@ -51,12 +52,13 @@ def test_long_pairs_are_neutral_only_where_no_part_says_the_claim() -> None:
         assert pair.target == 0 or not bearing, pair
 
 
-def test_long_pairs_have_the_lengths_and_are_the_same_every_time() -> None:
-    made = long_pairs(material(), count=300)
+@pytest.mark.parametrize(("words_max", "half"), [(350, 60), (120, 40)])
+def test_long_pairs_have_the_lengths_and_are_the_same_every_time(words_max: int, half: int) -> None:
+    made = long_pairs(material(words_max=words_max), count=300)
     words = sorted(len(pair.premise.split()) for pair in made)
-    assert words[150] > 60
-    assert words[-1] <= WORDS[1] + 20
-    assert made == long_pairs(material(), count=300)
+    assert words[150] > half
+    assert words[-1] <= words_max + 20
+    assert made == long_pairs(material(words_max=words_max), count=300)
 
 
 def test_a_filler_says_little_of_the_claim() -> None:

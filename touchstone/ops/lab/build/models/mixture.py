@@ -144,8 +144,8 @@ def phases(
     return early, late, used
 
 
-def added(folder: Path, *, seed: int, terms: Sequence[Terms], long: int, rewordings: int) -> dict[str, list[Pair]]:
-    """Pairs with long premises and pairs about negation in other words, by kind; sets under other terms than `terms` are not read.
+def added(folder: Path, *, seed: int, terms: Sequence[Terms], long: int, rewordings: int, words_max: int) -> dict[str, list[Pair]]:
+    """Pairs with long premises of up to `words_max` words and pairs about negation in other words, by kind; sets under other terms than `terms` are not read.
 
     Raises:
         OSError: a set is not in `folder`.
@@ -161,9 +161,9 @@ def added(folder: Path, *, seed: int, terms: Sequence[Terms], long: int, rewordi
     pairs = {name: list(rows(folder / f"{name}.jsonl.gz")) for name in wanted if name in allowed}
     chance = random.Random(seed)  # a draw, not a secret
     items = [pair for name in ITEM_SOURCES for pair in pairs.get(name, ())]
-    given = Material(items, [pair.premise for name in DOCUMENT_SOURCES for pair in pairs.get(name, ())], chance)
+    given = Material(items, [pair.premise for name in DOCUMENT_SOURCES for pair in pairs.get(name, ())], chance, words_max)
     made = {"long premises (made by rule)": long_pairs(given, count=long)}
-    lengthy = {name: [pair for pair in pairs.get(name, ()) if len(pair.premise.split()) > LONG_WORDS] for name in LONG_CAPS}
+    lengthy = {name: [pair for pair in pairs.get(name, ()) if LONG_WORDS < len(pair.premise.split()) <= words_max] for name in LONG_CAPS}
     made["long premises of the sets"] = [pair for name, found in lengthy.items() for pair in chance.sample(found, min(len(found), LONG_CAPS[name]))]
 
     def around(sentence: str) -> str:

@@ -76,7 +76,8 @@ def drawn(asked: argparse.Namespace, recipe: Recipe, terms: list[Terms]) -> tupl
         chance = random.Random(recipe.seed)  # a draw, not a secret
         share = asked.pairs_max / (len(early) + len(late))
         early, late = chance.sample(early, int(len(early) * share)), chance.sample(late, int(len(late) * share))
-    for name, made in added(asked.data, seed=recipe.seed, terms=terms, long=recipe.long, rewordings=recipe.rewordings).items():
+    more = added(asked.data, seed=recipe.seed, terms=terms, long=recipe.long, rewordings=recipe.rewordings, words_max=recipe.long_words)
+    for name, made in more.items():
         late += made
         used[name] = (0, len(made))
     random.Random(recipe.seed).shuffle(late)  # an order, not a secret

@@ -14,8 +14,8 @@ from touchstone.ops.lab.build.models.edits import EDITS, sentences
 from touchstone.ops.lab.build.models.pairs import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT, Pair
 from touchstone.ops.lab.build.models.rewording import content, overlap
 
-#: Fewest and most words of a premise.
-WORDS = (20, 350)
+#: Fewest words of a premise.
+WORDS_MIN = 20
 #: A word tells a topic if it is in so many premises.
 _RARE = range(2, 60)
 _JOINTS = (" ", " ", " ", " ", "; ", "\n", "\n\n")
@@ -27,11 +27,11 @@ NEAR_MAX = 0.5
 class Material:
     """Labelled pairs and documents to build from. `items`: short pairs; the premises of pairs with rare words in common are neighbours."""
 
-    def __init__(self, items: Sequence[Pair], documents: Sequence[str], chance: random.Random) -> None:
-        self.chance = chance
+    def __init__(self, items: Sequence[Pair], documents: Sequence[str], chance: random.Random, words_max: int) -> None:
+        self.chance, self.words_max = chance, words_max
         self.items = [pair for pair in items if 6 <= len(pair.premise.split()) <= 70 and len(pair.hypothesis.split()) >= 4]
         self.premises = list(dict.fromkeys(pair.premise for pair in self.items))
-        self.documents = [parts for text in dict.fromkeys(documents) if len(parts := sentences(text)) > 3]
+        self.documents = [parts for text in dict.fromkeys(documents) if len(text.split()) <= words_max and len(parts := sentences(text)) > 3]
         self.labelled = {target: [pair for pair in self.items if pair.target == target] for target in (0, NEUTRAL, CONTRADICTION)}
         count = Counter(word for premise in self.premises for word in content(premise))
         self._having: dict[str, list[int]] = defaultdict(list)
@@ -42,7 +42,7 @@ class Material:
 
     def length(self) -> int:
         """Words of a premise to make: short ones and long ones alike."""
-        low, high = WORDS
+        low, high = WORDS_MIN, self.words_max
         if self.chance.random() < 0.5:
             return self.chance.randint(low, high)
         return int(low * (high / low) ** self.chance.random())

@@ -19,13 +19,16 @@ REST_OFF = 0.015
 _NEGATE_NEXT = frozenset({"not", "don't", "never", "no", "cannot", "can't", "without"})
 
 
-def find(sentence: str, units: Sequence[str]) -> list[Difference]:
-    """Every difference in wording between a sentence and the units it is about, nearest in meaning first; one of each kind a place. Never raises."""
+def find(sentence: str, units: Sequence[str], *, relations: bool = True) -> list[Difference]:
+    """Every difference in wording between a sentence and the units it is about, nearest in meaning first; one of each kind a place. Never raises.
+
+    `relations`: words with a scale, and time spans beside their times, too.
+    """
     here, there = read(sentence), [read(unit) for unit in units[:UNITS_MAX]]
     if any(_says_the_same(here, unit) for unit in there):
         return []
     found: list[Difference] = []
-    for difference in _all(here, there):
+    for difference in _all(here, there, relations):
         if difference.rule == "negation" and _says_the_rest(here, there[difference.unit]):
             continue
         if not any(difference.here[0] < other.here[1] and other.here[0] < difference.here[1] for other in found):
@@ -48,7 +51,7 @@ def _says_the_same(sentence: ParsedText, unit: ParsedText) -> bool:
     return bool(found) and not (before.split() and before.split()[-1] in _NEGATE_NEXT)
 
 
-def _all(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Difference]:
+def _all(sentence: ParsedText, units: Sequence[ParsedText], relations: bool) -> Iterator[Difference]:
     yield from allergies.find(sentence, units)  # first: of two findings about the same words the first is kept
     yield from body_sides.find(sentence, units)
     capitalised = names.capitalised_words((sentence, *units))
@@ -59,5 +62,6 @@ def _all(sentence: ParsedText, units: Sequence[ParsedText]) -> Iterator[Differen
     yield from polarity.find(sentence, units)
     yield from roles.find(sentence, units)
     yield from drug_lists.find(sentence, units)
-    yield from scales.find(sentence, units)
-    yield from times.find(sentence, units)
+    if relations:
+        yield from scales.find(sentence, units)
+        yield from times.find(sentence, units)
