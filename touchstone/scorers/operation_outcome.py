@@ -27,13 +27,14 @@ class NoVerdict(ConfigError):
 class Issue:
     """One issue: severity (fatal, error, warning, information), the validator's own message id (or the issue's code), location, and text.
 
-    The text may quote the document.
+    The text may quote the document. `has_id`: False if `code` is only the issue's type, because it has no message id.
     """
 
     severity: str
     code: str
     location: str
     text: str
+    has_id: bool = True
 
     @property
     def breaks(self) -> bool:
@@ -43,10 +44,14 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A verdict on one document. `uncounted`: errors that the validator counts and does not list."""
+    """A verdict on one document.
+
+    `uncounted`: errors that the validator counts and does not list. `not_known`: issues that say only that the validator could not look something up.
+    """
 
     issues: tuple[Issue, ...]
     uncounted: int = 0
+    not_known: tuple[Issue, ...] = ()
 
     @property
     def valid(self) -> bool:
@@ -88,4 +93,5 @@ def _issue(one: dict[str, Any]) -> Issue:
         raise ValueError
     ids = [str(each["valueCode"]) for each in one.get("extension", []) if str(each.get("url", "")).endswith(_MESSAGE_ID) and "valueCode" in each]
     location = next(iter(one.get("expression") or one.get("location") or []), "")
-    return Issue(severity, ids[0] if ids else str(one.get("code", "")), str(location), str((one.get("details") or {}).get("text", "")))
+    text = str((one.get("details") or {}).get("text", ""))
+    return Issue(severity, ids[0] if ids else str(one.get("code", "")), str(location), text, has_id=bool(ids))

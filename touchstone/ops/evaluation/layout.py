@@ -141,6 +141,7 @@ class _Console:
                 yield self._paint(
                     f"  {one.format}: {'conforms' if one.valid else 'does not conform'} ({visible(one.validator)}: {counts})", GREEN if one.valid else RED
                 )
+            yield from (f"    not checked: {visible(skipped.check)} ({visible(skipped.reason)})" for skipped in one.not_checked)
 
     def _details(self, case: EvaluatedCase) -> Iterator[str]:
         if case.enriched:

@@ -47,7 +47,10 @@ class AddedCode(Outbound):
 
 
 class Conformance(Outbound):
-    """What an external validator says of one document. `valid`: None where it was not asked, for the `reason`. `errors`: how many issues break a rule."""
+    """An external validator's verdict on one document.
+
+    `valid`: None if it was not asked, for the `reason`. `errors`: number of issues that break a rule. `not_checked`: what the validator could not look up.
+    """
 
     format: str
     validator: str
@@ -56,6 +59,7 @@ class Conformance(Outbound):
     errors: Count = 0
     warnings: Count = 0
     findings: tuple[Finding, ...] = ()
+    not_checked: tuple[NotChecked, ...] = ()
 
 
 class BelowMinimum(Outbound):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from touchstone.schemas.conformance import ConformanceRequest
-from touchstone.schemas.result import Problem
+from touchstone.schemas.result import FileRef, Problem
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import Check, Document, Found, Lacking
 from touchstone.scorers.clinical.batch import group
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from touchstone.scorers.clinical.conformance.scorer import ConformanceScorer
 
 NAME = "clinical_conformance"
-VERSION = "1.0"
+VERSION = "1.1"
 METRICS = ("conformant", "fhir_conformant", "ccda_conformant")
 
 
@@ -54,8 +54,22 @@ def doctor(settings: ConformanceSettings) -> Iterator[Check]:
 
 
 def read(document: Document, settings: ConformanceSettings) -> Iterable[Found | Problem] | None:
-    """The traces of a file, and a problem in place of each invalid one; None for a file of requests."""
-    return read_for_stage(document, settings, "conformance_request")
+    """The traces of a file, and a problem in place of each invalid one; None for a file of requests.
+
+    A document without a service is passed over if the other service has an address: nobody was to check it.
+    """
+    entries = read_for_stage(document, settings, "conformance_request")
+    return None if entries is None else (_passed_over(entry, document, settings) for entry in entries)
+
+
+def _passed_over(entry: Found | Problem, document: Document, settings: ConformanceSettings) -> Found | Problem:
+    """The entry, or its document as not checked. A whole trace stays, and says itself what was not checked."""
+    forms = tuple(entry.record["outputs"]) if isinstance(entry, Found) and not entry.place and isinstance(entry.record.get("outputs"), dict) else ()
+    off = {form: settings.fhir.url is None if form == "fhir" else settings.ccda.url is None for form in ("fhir", "ccda")}
+    if len(forms) != 1 or not off.get(forms[0]) or all(off.values()):
+        return entry
+    what = f"not checked: no external validator of {forms[0]} is configured ({ENV_PREFIX}{forms[0].upper()}_URL)"
+    return Problem(source=FileRef(file=document.file), what=what, kind="passed_over", format=forms[0])
 
 
 def reading(case: Case | None, result: ScoreResult) -> CaseReading:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 from urllib.parse import urlencode
 
+from touchstone.scorers.clinical.conformance.not_known import separated
 from touchstone.scorers.clinical.conformance.onc_reports import form, read_report
 from touchstone.scorers.clinical.conformance.settings import CcdaServiceSettings, FhirServiceSettings
 from touchstone.scorers.operation_outcome import Outcome, read_operation_outcome
@@ -83,8 +84,8 @@ class FhirDialect:
         return Request(document, {"Content-Type": f"application/fhir+{'xml' if is_xml else 'json'}"}, self._path)
 
     def read(self, body: bytes) -> Outcome:
-        """An OperationOutcome."""
-        return read_operation_outcome(body)
+        """An OperationOutcome; what the validator could not look up is apart from what it found."""
+        return separated(read_operation_outcome(body))
 
     def is_well(self, status: int) -> bool:
         """200, or 404 of HL7's validator without our service around it, which has no such page."""

@@ -8,6 +8,7 @@ from functools import partial
 from touchstone.schemas.conformance import ConformanceFormat
 from touchstone.schemas.reports.evaluation import Conformance
 from touchstone.scorers.base import Unavailable
+from touchstone.scorers.clinical.conformance.not_known import as_not_checked, separated
 from touchstone.scorers.clinical.conformance.scorecards import VALIDATORS, DocumentVerdict, Missing, findings_of
 from touchstone.scorers.clinical.conformance.service import Service, Undecided, open_services
 from touchstone.scorers.clinical.conformance.settings import ENV_PREFIX, ConformanceSettings
@@ -18,9 +19,17 @@ def conformance_of(form: ConformanceFormat, verdict: Outcome | Undecided | Missi
     """A verdict as the run reports it: severities, ids and places, and no text, which may quote the document."""
     if not isinstance(verdict, Outcome):
         return Conformance(format=form, validator=VALIDATORS[form], reason=verdict.why)
-    counts = verdict.counts()
-    findings = tuple(findings_of(DocumentVerdict("", form, verdict), quote=False))
-    return Conformance(format=form, validator=VALIDATORS[form], valid=verdict.valid, errors=counts["error"], warnings=counts["warning"], findings=findings)
+    known = separated(verdict) if form == "fhir" else verdict
+    counts = known.counts()
+    return Conformance(
+        format=form,
+        validator=VALIDATORS[form],
+        valid=known.valid,
+        errors=counts["error"],
+        warnings=counts["warning"],
+        findings=tuple(findings_of(DocumentVerdict("", form, known), quote=False)),
+        not_checked=tuple(as_not_checked("", known)),
+    )
 
 
 def conformance_checks(settings: ConformanceSettings) -> dict[str, Callable[[bytes], Awaitable[Conformance]]]:

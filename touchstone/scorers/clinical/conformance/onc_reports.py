@@ -24,6 +24,8 @@ _SOURCES: Final = {
 }
 #: The number of the guide's conformance statement, at the end of the description.
 _STATEMENT: Final = re.compile(r"\(CONF:\s?(\d{1,6}(?:-\d{1,6})?)\b")
+#: What it says, with no id, of codes whose value set is not loaded into it (`valuesetNotLoadedResult` of its vocabulary module).
+_NOT_LOADED: Final = re.compile(r"Value set code validation attempt for value set\(s\) \('[\d., ]*\) that do not exist in service for code system ")
 _STEP: Final = re.compile(r"/{1,2}(@?[A-Za-z_][\w.-]{0,63}(?::[A-Za-z_][\w.-]{0,63})?)(\[\d{1,6}\])?")
 _STEPS_MAX: Final = 64
 
@@ -46,11 +48,13 @@ def read_report(text: bytes) -> Outcome:
             raise TypeError
         if metadata.get("serviceError"):
             raise NotUnderstoodError("it says that it failed on this document")
-        issues = tuple(_issue(one) for one in results)
+        said = [_issue(one) for one in results]
         counted = sum(_errors(metadata["resultMetaData"]))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise NotUnderstoodError("it answered what is no report of a C-CDA validator") from None
-    return Outcome(issues, uncounted=max(0, counted - sum(issue.breaks for issue in issues)))
+    issues = tuple(issue for issue in said if not _NOT_LOADED.match(issue.text))
+    not_known = tuple(issue for issue in said if _NOT_LOADED.match(issue.text))
+    return Outcome(issues, uncounted=max(0, counted - sum(issue.breaks for issue in said)), not_known=not_known)
 
 
 def _errors(counts: list[Any]) -> Iterator[int]:

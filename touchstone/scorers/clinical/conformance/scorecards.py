@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from touchstone.schemas.conformance import ConformanceFormat
 from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard, Severity
+from touchstone.scorers.clinical.conformance.not_known import as_not_checked
 from touchstone.scorers.clinical.conformance.service import Undecided
 from touchstone.scorers.operation_outcome import SEVERITIES, Issue, Outcome
 from touchstone.scorers.reporting.findings import bounded
@@ -20,6 +21,8 @@ from touchstone.scorers.reporting.findings import bounded
 VALIDATORS: Final[Mapping[ConformanceFormat, str]] = {"fhir": "HL7 FHIR validator", "ccda": "ONC C-CDA validator"}
 #: The value of a format; also the name under which it is missing.
 VALUE: Final = "{}_conformant"
+#: The reason of a document whose format has no service.
+OFF: Final = "off"
 FINDINGS_MAX: Final = 500
 DOCUMENT_FINDINGS_MAX: Final = 100
 _SEVERITIES: Final[Mapping[str, Severity]] = {"fatal": "critical", "error": "major", "warning": "minor"}
@@ -65,13 +68,20 @@ def compose(documents: Sequence[DocumentVerdict], attributes: Mapping[str, Any],
         findings=tuple(bounded(findings, FINDINGS_MAX, lambda finding: finding)),
         failures=tuple(failures),
         components_missing=tuple(VALUE.format(form) for form in forms if not decided[form]) or (() if forms else ("conformant",)),
-        not_checked=tuple(not_checked),
+        not_checked=(*not_checked, *(skipped for one in documents for skipped in _not_checked(one))),
         details={
             "documents": [_details(one) for one in documents],
             "counts": {form: _counts(outcomes) for form, outcomes in decided.items() if outcomes},
         },
         attributes=dict(attributes),
     )
+
+
+def _not_checked(one: DocumentVerdict) -> list[NotChecked]:
+    """What the validator of a document could not know; the whole document if no service is configured for it."""
+    if isinstance(one.verdict, Outcome):
+        return as_not_checked(one.place, one.verdict)
+    return [NotChecked(check=one.place, reason=one.verdict.why)] if one.verdict.reason == OFF else []
 
 
 def findings_of(one: DocumentVerdict, *, quote: bool) -> list[Finding]:
@@ -124,4 +134,4 @@ def _details(one: DocumentVerdict) -> dict[str, Any]:
     details = {"path": one.place, "format": one.format, "validator": VALIDATORS[one.format]}
     if not isinstance(one.verdict, Outcome):
         return {**details, "valid": None, "reason": one.verdict.reason}
-    return {**details, "valid": one.verdict.valid, **one.verdict.counts()}
+    return {**details, "valid": one.verdict.valid, **one.verdict.counts(), "not_known": len(one.verdict.not_known)}
