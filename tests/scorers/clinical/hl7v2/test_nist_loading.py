@@ -37,6 +37,7 @@ def declaring(identifier: str, **lines: str) -> bytes:
         ({"PROFILE": "<ConformanceProfile/>"}, "describes no message"),
         ({"SECOND": PROFILE}, "holds two profiles"),
         ({"CONSTRAINTS": "<ConformanceContext><a>"}, "is not well-formed XML"),
+        ({"CONSTRAINTS": "no XML at all"}, "is not well-formed XML"),
     ],
 )
 def test_a_profile_that_cannot_be_used_is_refused_with_its_file(files: dict[str, str], said: str, tmp_path: Path) -> None:
@@ -44,6 +45,31 @@ def test_a_profile_that_cannot_be_used_is_refused_with_its_file(files: dict[str,
         load_profiles([written(tmp_path / "pond", **files)])
 
     assert str(tmp_path / "pond") in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        ("PROFILE", 'Name="Sex"', 'Name="Sex" Forbidden="true"', "attribute Forbidden of Field"),
+        ("PROFILE", '<Field Name="Sex"', '<Secret/><Field Name="Sex"', "element Secret in Segment"),
+        ("PROFILE", '<Component Name="Time"', '<Rule/><Component Name="Time"', "element Rule in Datatype"),
+        ("PROFILE", "<Segments>", "<Profiles/><Segments>", "element Profiles in ConformanceProfile"),
+        ("PROFILE", 'Value="NM" ', 'Value="NM" Usage="R" ', "attribute Usage of Case"),
+        ("CONSTRAINTS", 'Text="F"', 'Text="F" Within="3"', "attribute Within of PlainText"),
+        ("CONSTRAINTS", "<Description>", "<Exception/><Description>", "element Exception in Constraint"),
+        ("CONSTRAINTS", "<Constraints>", '<Constraints><Field><ByID ID="a"/></Field>', "Field"),
+        ("CONSTRAINTS", "ConformanceContext", "ConformanceContexts", "file with the root ConformanceContexts"),
+    ],
+)
+def test_what_no_reader_knows_is_named_as_not_checked(file: str, old: str, new: str, said: str, tmp_path: Path) -> None:
+    rules = constraints(statement('<PlainText Path="8[1]" Text="F" IgnoreCase="false" NotPresentBehavior="PASS"/>'))
+    known = {"PROFILE": PROFILE, "CONSTRAINTS": rules}
+    assert old in known[file]
+
+    assert "does not know" not in reasons(judged(edited(), written(tmp_path / "known", **known)))
+    report = judged(edited(), written(tmp_path / "changed", **known | {file: known[file].replace(old, new)}))
+
+    assert f"constructs that this reader does not know: {said}" in reasons(report)
 
 
 def test_a_setting_that_names_nothing_is_refused(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from touchstone.scorers.clinical.formats.hl7v2.nist.model import Datatype, Group
 from touchstone.scorers.clinical.formats.hl7v2.nist.reader import StructureReader, said
 from touchstone.scorers.clinical.formats.hl7v2.nist.rule_reader import RuleReader
 from touchstone.scorers.clinical.formats.hl7v2.nist.slicing import SlicingReader
+from touchstone.scorers.clinical.formats.hl7v2.nist.vocabulary import note_unknown
 from touchstone.scorers.clinical.formats.hl7v2.nist.xml_files import PROFILE, files_of, local, parts_of
 
 if TYPE_CHECKING:
@@ -47,12 +48,12 @@ def _state(file: Path) -> tuple[tuple[str, int, int], ...]:
 @lru_cache(maxsize=PROFILES_MAX)
 def _load(file: Path, state: tuple[tuple[str, int, int], ...]) -> Profile:
     """One profile with the files beside it. `state`: so that a changed file is read again."""
-    parts = parts_of(file)
+    unknown: Counter[str] = Counter()
+    parts = parts_of(file, unknown)
     assert state
     path, root = parts[PROFILE][0]
     if local(root) != PROFILE:
         raise ConfigError(f"{file} is no conformance profile (its root is {local(root)[:60]}, not {PROFILE}); name PROFILE.xml or its folder")
-    unknown: Counter[str] = Counter()
     structure = StructureReader(path, root, unknown)
     metadata = [child for _, one in (pair for pairs in parts.values() for pair in pairs) for child in one if local(child) == "MetaData"]
     name = next((said(one.get("Name")) for one in metadata if said(one.get("Name"))), "") or structure.messages[0].name or file.parent.name
@@ -60,6 +61,7 @@ def _load(file: Path, state: tuple[tuple[str, int, int], ...]) -> Profile:
     title = (name if not version or version in name else f"{name} {version}")[:TITLE_MAX]
     profile = Profile(title, file.parent.name, structure.messages, structure.segments, structure.datatypes, unknown=unknown)
     _add_rules(profile, parts, structure)
+    note_unknown((one for pairs in parts.values() for _, one in pairs), unknown)
     return profile
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,8 @@ ELEMENTS_MAX = 2_000_000
 DEPTH_MAX = 120
 FILES_MAX = 64
 FOLDERS_MAX = 500
+#: Characters of an unknown name that are shown.
+NAME_CHARS_MAX = 40
 PROFILE = "ConformanceProfile"
 #: The files that a profile may consist of, by root element.
 ROOTS = (PROFILE, "ConformanceContext", "ValueSetLibrary", "ValueSetBindingsContext", "ProfileSlicing", "CoConstraintContext")
@@ -107,16 +110,19 @@ def root_name(path: Path) -> str:
         return ""
 
 
-def parts_of(profile: Path) -> dict[str, list[tuple[Path, _Element]]]:
-    """The files beside a profile, by root element. Raises `ConfigError`, also if two profiles share the folder."""
+def parts_of(profile: Path, unknown: Counter[str]) -> dict[str, list[tuple[Path, _Element]]]:
+    """The files beside a profile, by root element; others are counted in `unknown`. Raises `ConfigError`, also if two profiles share the folder."""
     beside = sorted(entry for entry in profile.parent.iterdir() if entry.is_file() and entry.suffix.lower() == ".xml")
     if len(beside) > FILES_MAX:
         raise ConfigError(f"{profile.parent} holds more than {FILES_MAX} XML files; keep one profile a folder")
     parts: dict[str, list[tuple[Path, _Element]]] = {name: [] for name in ROOTS}
     for entry in beside:
-        name = PROFILE if entry == profile else root_name(entry)
+        # A file whose beginning is no XML is refused by the reader: its rules would be missing.
+        name = PROFILE if entry == profile else root_name(entry) or local(read_xml(entry))
         if name == PROFILE and entry != profile:
             raise ConfigError(f"{profile.parent} holds two profiles ({profile.name}, {entry.name}); put each into a folder with its own files")
         if name in parts:
             parts[name].append((entry, read_xml(entry)))
+        else:
+            unknown[f"file with the root {name[:NAME_CHARS_MAX]}"] += 1
     return parts
