@@ -51,11 +51,10 @@ _BOUND: Final = {
 
 def check_value_sets(document: Document) -> None:
     """Check the codes of elements that the specification binds to a value set."""
-    for element in document.elements:
-        name = local(element)
-        code = element.get("code")
-        if code is None or is_null(element):
+    for element in document.having("code"):
+        if is_null(element):
             continue
+        name, code = local(element), element.get("code")
         if name in _OF_PERSONS:
             _check_system(document, element, _OF_PERSONS[name])
         if name in _BOUND:
@@ -114,11 +113,16 @@ def check_terminology(document: Document) -> None:
     source, report = document.options.source, document.report
     checked: dict[tuple[str, str], CodeCheck] = {}
     asked, begun = 0, time.monotonic()
-    for element in document.elements:
+    displaced: dict[tuple[str, str, str | None], bool] = {}
+    for element in document.having("code"):
         code, system = element.get("code"), element.get("codeSystem")
-        if code is None or system is None or is_null(element):
+        if system is None or is_null(element):
             continue
-        if is_of_another_code(system, code, display := element.get("displayName")):
+        display = element.get("displayName")
+        shown = (system, code, display)
+        if shown not in displaced:
+            displaced[shown] = is_of_another_code(*shown)
+        if displaced[shown]:
             document.add_all(check_display(system, code, display, f"{document.path(element)}/@displayName", document.context))
         if local(element) == "routeCode":
             document.add_all(check_route(system, f"{document.path(element)}/@codeSystem", document.context))

@@ -10,11 +10,16 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.formats.ccda.element_names import TEMPLATE_ID, ElementPaths
+from touchstone.scorers.clinical.formats.ccda.elements import local
 from touchstone.scorers.clinical.formats.ccda.options import NOT_CHECKED_MAX, PER_CODE_MAX, Options
 from touchstone.scorers.clinical.report import Context, Report
 
 #: Every so many calls of `check_time` read the clock, which costs as much as a small rule.
 _CALLS_PER_LOOK: Final = 16
+#: Attributes with the values true and false.
+BOOLEANS: Final = frozenset({"negationInd", "independentInd", "inversionInd", "contextConductionInd", "preferenceInd", "institutionSpecified", "inclusive"})
+#: Attributes by which rules find elements.
+_ASKED: Final = BOOLEANS | {"root", "codeSystem", "code", "nullFlavor", "unit", "value", "ID"}
 
 
 class OutOfTime(Exception):
@@ -43,6 +48,34 @@ class Document:
     def elements(self) -> list[Any]:
         """Every element in document order. The list keeps each of them the same Python object, so that rules can compare them."""
         return list(self.root.iter("*"))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The name of every element without its namespace, in the order of `elements`."""
+        return [local(element) for element in self.elements]
+
+    @cached_property
+    def _by_attribute(self) -> dict[str, list[Any]]:
+        """Attribute → the elements that have it, for the attributes that rules ask for: one pass over the document in place of one for each rule."""
+        found: dict[str, list[Any]] = {name: [] for name in _ASKED}
+        for element in self.elements:
+            for name in element.keys():  # noqa: SIM118 - an element's keys are its attributes, itself its children
+                if name in _ASKED:
+                    found[name].append(element)
+        return found
+
+    def having(self, *attributes: str) -> list[Any]:
+        """The elements that have at least one of some attributes of `_ASKED`, in document order."""
+        lists = [found for name in attributes if (found := self._by_attribute[name])]
+        if len(lists) <= 1:
+            return lists[0] if lists else []
+        wanted = {element for found in lists for element in found}
+        return [element for element in self.elements if element in wanted]
+
+    def select(self, names: frozenset[str], *attributes: str) -> list[tuple[Any, str]]:
+        """The elements of some names, or with one of some attributes, each with its name, in document order."""
+        found = {element for name in attributes for element in self._by_attribute[name]}
+        return [(element, name) for element, name in zip(self.elements, self.names, strict=True) if name in names or element in found]
 
     @cached_property
     def order(self) -> dict[Any, int]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
+
+from touchstone.scorers.clinical.formats.memory import Memory
 
 CDA: Final = "urn:hl7-org:v3"
 SDTC: Final = "urn:hl7-org:sdtc"
@@ -39,13 +40,20 @@ actReference allFalse allTrue atLeastOneFalse atLeastOneTrue inFulfillmentOf1 on
 NAMES: Final = frozenset(_NAMES.split())
 
 
-def name_of(element: object) -> str:
-    """An element's name in a path: `sdtc:` before HL7's extensions, ? for a name that neither defines."""
-    tag = getattr(element, "tag", None)
-    namespace, _, local = tag[1:].partition("}") if isinstance(tag, str) and tag[:1] == "{" else ("", "", "")
+def _shown(tag: str) -> str:
+    namespace, _, local = tag[1:].partition("}") if tag[:1] == "{" else ("", "", "")
     if local not in NAMES:
         return "?"
     return local if namespace == CDA else f"sdtc:{local}" if namespace == SDTC else "?"
+
+
+_SHOWN: Final[Memory[str]] = Memory(_shown)
+
+
+def name_of(element: object) -> str:
+    """An element's name in a path: `sdtc:` before HL7's extensions, ? for a name that neither defines."""
+    tag = getattr(element, "tag", None)
+    return _SHOWN[tag] if isinstance(tag, str) else "?"
 
 
 class ElementPaths:
@@ -73,10 +81,13 @@ class ElementPaths:
         steps = self._steps.get(parent)
         if steps is None:
             self._before_numbering()
-            children = list(parent.iterchildren("*"))
-            totals, before = Counter(one.tag for one in children), Counter[str]()
+            named: dict[str, list[Any]] = {}
+            for one in parent.iterchildren("*"):
+                named.setdefault(one.tag, []).append(one)
             steps = self._steps[parent] = {}
-            for one in children:
-                before[one.tag] += 1
-                steps[one] = name_of(one) if totals[one.tag] == 1 else f"{name_of(one)}[{before[one.tag]}]"
+            for tag, alike in named.items():
+                if len(alike) == 1:
+                    steps[alike[0]] = _SHOWN[tag]
+                else:
+                    steps |= {one: f"{_SHOWN[tag]}[{number}]" for number, one in enumerate(alike, start=1)}
         return steps

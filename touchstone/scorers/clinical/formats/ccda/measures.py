@@ -36,7 +36,7 @@ def _check_quantities(document: Document) -> None:
     if not reader_installed():
         document.skip("units", NOT_INSTALLED)
     fine: dict[tuple[str, str | None], bool] = {}
-    for element in document.elements:
+    for element in document.having("unit", "value"):
         unit = element.get("unit")
         if unit is not None:
             report.fired("units")
@@ -45,9 +45,9 @@ def _check_quantities(document: Document) -> None:
                 continue
             loinc = _loinc_above(element)
             if not fine.get((unit, loinc)):
-                found = check_unit(unit, f"{document.path(element)}/@unit", document.context, loinc=loinc, system=UCUM_SYSTEM)
-                fine[unit, loinc] = not found
-                document.add_all(found)
+                fine[unit, loinc] = not check_unit(unit, "", document.context, loinc=loinc, system=UCUM_SYSTEM)
+                if not fine[unit, loinc]:
+                    document.add_all(check_unit(unit, f"{document.path(element)}/@unit", document.context, loinc=loinc, system=UCUM_SYSTEM))
         value = element.get("value")
         if value is not None and (kind(element) == "PQ" or (unit is not None and local(element) in _QUANTITIES)) and not is_null(element):
             report.fired("observations")

@@ -22,10 +22,8 @@ def check_narrative(document: Document) -> None:
     """Check narratives, and the references into them."""
     report, root = document.report, document.root
     ids: set[str] = set()
-    for element in document.elements:
+    for element in document.having("ID"):
         name = element.get("ID")
-        if name is None:
-            continue
         report.fired("narrative")
         if name in ids:
             document.add("major", "ccda.narrative.id", element, "another element has the same ID; references to it are of two places", value=name, at="ID")

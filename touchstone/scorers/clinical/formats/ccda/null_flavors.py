@@ -12,6 +12,8 @@ NULL_FLAVORS: Final = frozenset({"NI", "INV", "DER", "OTH", "NINF", "PINF", "UNC
 #: Elements whose code C-CDA requires, and elements that have nothing but a code.
 _GRAVE: Final = frozenset({"statusCode", "administrativeGenderCode"})
 _CODES: Final = frozenset({"code", "raceCode", "ethnicGroupCode", "maritalStatusCode", "languageCode", "confidentialityCode", "realmCode"}) | _GRAVE
+#: The value of an observation may hold a code too, by its type.
+_MAY_BE_EMPTY: Final = _CODES | {"value"}
 _CODED: Final = frozenset({"CD", "CE", "CV", "CS", "CO"})
 
 
@@ -23,16 +25,16 @@ def check_nulls(document: Document) -> None:
     time = child(document.root, "effectiveTime")
     if time is not None and is_null(time):
         document.add("minor", "ccda.nulls.document", time, "when a document was written is known: it cannot be null", at="nullFlavor")
-    for element in document.elements:
+    for element, name in document.select(_MAY_BE_EMPTY, "nullFlavor"):
         flavor = element.get("nullFlavor")
         if flavor is not None:
             report.fired("nulls")
             if flavor not in NULL_FLAVORS:
                 listed = "NI, UNK, NA, ASKU, NAV, NASK, MSK, OTH, ..."
                 document.add("major", "ccda.nulls.code", element, f"no nullFlavor of HL7 v3 ({listed})", value=flavor, at="nullFlavor")
-            elif (name := _contradicts(element.get("code"), element.get("value"))) and not _may_hold_both(element, flavor):
-                document.add("minor", "ccda.nulls.contradiction", element, f"has {name} and says by nullFlavor that it has none", suggestion="Keep one of both")
-        elif ((name := local(element)) in _CODES or (name == "value" and kind(element) in _CODED)) and not len(element) and not _says(element.attrib):
+            elif (held := _contradicts(element.get("code"), element.get("value"))) and not _may_hold_both(element, flavor):
+                document.add("minor", "ccda.nulls.contradiction", element, f"has {held} and says by nullFlavor that it has none", suggestion="Keep one of both")
+        elif (name in _CODES or kind(element) in _CODED) and not len(element) and not _says(element.attrib):
             report.fired("nulls")
             document.add(
                 "major" if name in _GRAVE else "minor",

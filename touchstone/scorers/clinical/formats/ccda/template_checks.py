@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.ccda.codes import is_no_status
-from touchstone.scorers.clinical.formats.ccda.document import Document
+from touchstone.scorers.clinical.formats.ccda.document import BOOLEANS, Document
 from touchstone.scorers.clinical.formats.ccda.element_names import CDA, NAMES, XSI_TYPE
 from touchstone.scorers.clinical.formats.ccda.elements import below, carries, child, children, is_null, local, tag
 from touchstone.scorers.clinical.formats.ccda.releases import HEADER, NONE, R11
@@ -43,8 +43,6 @@ _MOODS: Final = frozenset({
     "EVN", "INT", "RQO", "PRMS", "PRP", "ARQ", "APT", "GOL", "DEF", "OPT", "CRT", "EXPEC", "PERM", "PERMRQ", "RSK", "RMD", "SLOT", "APTRQ",
     "EVN.CRT", "PRMS.CRT", "GOL.CRT", "INT.CRT", "PRP.CRT", "RQO.CRT",
 })  # fmt: skip
-#: Attributes with the values true and false.
-_BOOLEANS: Final = frozenset({"negationInd", "independentInd", "inversionInd", "contextConductionInd", "preferenceInd", "institutionSpecified", "inclusive"})
 
 
 def check_cda(document: Document, *, by_schema: bool) -> None:
@@ -56,8 +54,9 @@ def check_cda(document: Document, *, by_schema: bool) -> None:
         for name in _CDA_HEADER:
             if child(root, name) is None:
                 document.add("major", "ccda.structure.header", root, f"CDA requires {name} in the header")
-        for one in document.elements:
-            if one.tag[:1] == "{" and one.tag.startswith(f"{{{CDA}}}") and one.tag[len(CDA) + 2 :] not in NAMES:
+        undefined = {name for name in {one.tag for one in document.elements} if name.startswith(f"{{{CDA}}}") and name[len(CDA) + 2 :] not in NAMES}
+        for one in document.elements if undefined else ():
+            if one.tag in undefined:
                 message = "an element of CDA's namespace that CDA R2 does not define; extensions have a namespace of their own"
                 document.add("minor", "ccda.structure.element", one, message, value=local(one))
     type_id = child(root, "typeId")
@@ -71,8 +70,8 @@ def check_cda(document: Document, *, by_schema: bool) -> None:
 def _check_attributes(document: Document) -> None:
     """Check attributes of clinical statements, booleans, and the types of observations' values."""
     _check_statements(document)
-    for one in document.elements:
-        for name in _BOOLEANS.intersection(one.keys()):
+    for one in document.having(*sorted(BOOLEANS)):
+        for name in sorted(BOOLEANS.intersection(one.keys())):
             if one.get(name) not in {"true", "false"}:
                 document.add("major", "ccda.structure.boolean", one, f"{name} is true or false", value=one.get(name), at=name)
     for observation in below(document.root, "observation"):

@@ -23,11 +23,9 @@ _AHEAD: Final = frozenset({"participant", "useablePeriod", "expectedUseTime", "v
 
 def check_times(document: Document) -> None:
     """Check every time of the document."""
-    report = document.report
-    for element in document.elements:
-        name = local(element)
-        if name in _TIMES or (name == "value" and kind(element) in _TYPES):
-            report.fired("datetimes")
+    for element, name in document.select(_TIMES | {"value"}):
+        if name in _TIMES or kind(element) in _TYPES:
+            document.report.fired("datetimes")
             _check_time(document, element, name)
     _check_life(document)
 
@@ -43,16 +41,19 @@ def _check_time(document: Document, element: Any, name: str) -> None:
     ahead = name in _AHEAD or owner in _AHEAD or _is_planned(element)
     if not is_null(element) and element.get("value") is not None:
         _one(document, element, zone, precision, None if ahead else "minor", is_birth=is_birth)
+    if not len(element):
+        return
     ends: dict[str, Moment | Malformed] = {}
+    within = [(one, local(one)) for one in element.iterchildren("*")]
     for end in _ENDS:
-        for one in element.iterchildren(f"{{*}}{end}"):
+        for one in (one for one, called in within if called == end):
             value = one.get("value")
             if value is None or is_null(one) or kind(element) in {"IVL_PQ", "PIVL_TS"}:
                 continue
             # An ongoing period may end in the future.
             _one(document, one, zone, precision, None if ahead or end == "high" else "minor", is_birth=is_birth)
             ends.setdefault(end, read_compact(value))
-    if "low" in ends and "high" in ends:
+    if "low" in ends and "high" in ends and check_period(ends["low"], ends["high"], "", document.context):
         document.add_all(check_period(ends["low"], ends["high"], document.path(element), document.context))
 
 
@@ -64,8 +65,9 @@ def _one(document: Document, element: Any, zone: Zone, precision: Precision | No
         now = document.context.now()
         if known.year < now.year - 1:
             return
-    path = f"{document.path(element)}/@value"
-    document.add_all(check_ccda(value, path, document.context, zone=zone, precision_min=precision, future=future))
+    if check_ccda(value, "", document.context, zone=zone, precision_min=precision, future=future):
+        path = f"{document.path(element)}/@value"
+        document.add_all(check_ccda(value, path, document.context, zone=zone, precision_min=precision, future=future))
 
 
 def _is_planned(element: Any) -> bool:
