@@ -15,7 +15,10 @@ def with_sex(code: str) -> str:
     ("version", "code", "severities"),
     [
         ("2.3", "F", []),
-        ("2.3", "X", []),  # no table of this version is at hand
+        ("2.1", "A", []),  # no table of this version is at hand: a code of any printed version passes
+        ("2.3", "N", []),
+        ("2.3", "X", ["major"]),  # published after every printed version
+        ("2.3", "Q", ["major"]),
         ("2.3.1", "O", []),
         ("2.3.1", "A", ["info"]),
         ("2.3.1", "X", ["major"]),
@@ -35,7 +38,9 @@ def test_the_sex_is_judged_by_the_table_of_the_version(version: str, code: str, 
     assert [severity for severity, name, path in found if path.startswith("PID-8") and name == "valuesets.code"] == severities
 
 
-@pytest.mark.parametrize(("version", "codes"), [("2.3.1", "F, M, O, U"), ("2.5.1", "A, F, M, N, O, U"), ("2.8.2", "A, F, M, N, O, U")])
+@pytest.mark.parametrize(
+    ("version", "codes"), [("2.3", "A, F, M, N, O, U"), ("2.3.1", "F, M, O, U"), ("2.5.1", "A, F, M, N, O, U"), ("2.8.2", "A, F, M, N, O, U")]
+)
 @pytest.mark.parametrize("code", ["X", "Q"])
 def test_the_remedy_lists_the_codes_of_the_version(version: str, codes: str, code: str) -> None:
     (found,) = (one for one in findings(admission(version=version, pid=with_sex(code))) if one.path == "PID-8" and one.severity == "major")

@@ -43,6 +43,9 @@ _STATES = (
     "AS GU MP PR VI UM FM MH PW AA AE AP"
 )
 STATES = frozenset(_STATES.split())
+#: Provinces and territories of Canada, whose messages often leave the country out.
+_PROVINCES = "AB BC MB NB NL NS NT NU ON PE QC SK YT"
+PROVINCES = frozenset(_PROVINCES.split())
 NULL = '""'
 #: An e-mail address or a URL, by its outer form.
 ADDRESS = re.compile(r"\s*+(?:mailto:)?[^@\s]++@[^@\s]++\s*+|[A-Za-z][A-Za-z0-9+.\-]*+:\S++")
@@ -212,11 +215,13 @@ def check_xad(path: str, parts: list[str], findings: Findings) -> None:
     country = parts[5].upper() if len(parts) > 5 else ""
     if country not in UNITED_STATES:
         return
-    if _holds(parts, 4) and STATE.fullmatch(parts[3]) is None:
+    # Without a country, a postal code of another form, or a Canadian province alone, says that the address is elsewhere.
+    is_elsewhere = not country and (ZIP.fullmatch(parts[4]) is None if _holds(parts, 5) else _holds(parts, 4) and parts[3].upper() in PROVINCES)
+    if _holds(parts, 4) and STATE.fullmatch(parts[3]) is None and not is_elsewhere:
         findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code", value=parts[3])
-    elif _holds(parts, 4) and parts[3].upper() not in STATES and (country or not _holds(parts, 5) or ZIP.fullmatch(parts[4]) is not None):
-        # Without a country, a postal code of another form says that the address is elsewhere.
-        findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is no postal code of a US state or territory", value=parts[3])
+    elif _holds(parts, 4) and parts[3].upper() not in STATES and not is_elsewhere:
+        suggestion = "Correct the state, or name the country in XAD.6 if the address is elsewhere"
+        findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is no postal code of a US state or territory", suggestion=suggestion, value=parts[3])
     if _holds(parts, 5) and ZIP.fullmatch(parts[4]) is None:
         findings.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion="Write 12345 or 12345-6789", value=parts[4])
 

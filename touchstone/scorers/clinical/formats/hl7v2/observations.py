@@ -204,12 +204,19 @@ class Observations:
             self.findings.add("major", "observations.sub-id", f"{blank.path}-4", message, suggestion="Number them in OBX-4")
 
 
+@lru_cache(maxsize=32)
+def _printed(table: str) -> frozenset[str]:
+    """The codes that a version of HL7 up to the newest here lists in a table."""
+    printed = (1 << len(VERSIONS)) - 1
+    return frozenset(code for code, versions in code_tables()[table].codes.items() if versions & printed)
+
+
 def _other_version(version: Version, table: str, code: str, path: str, severity: Severity, findings: Findings) -> None:
     """Report a code that the message's version does not list: info if another version does, else as a code that is not in the table."""
-    is_printed = bool(code_tables()[table].codes.get(code, 0) & ((1 << len(VERSIONS)) - 1))
+    is_printed = code in _printed(table)
     since = "another version does" if is_printed else "HL7 published it after all of its versions up to 2.8.2"
     message = f"HL7 {version.name} does not list this code in table {table[3:]}; {since}"
-    suggestion = f"Valid values: {code_membership.examples(version, table, 40)}"
+    suggestion = f"Valid values: {', '.join(sorted(version.codes(table) or _printed(table)))}"
     findings.add("info" if is_printed else severity, "valuesets.code", path, message, suggestion=suggestion, value=code)
 
 
@@ -220,7 +227,9 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
         return False
     codes = version.codes(table)
     known = code_tables()[table]
-    if value in (known.codes if table not in BY_VERSION or codes is None else codes):
+    # For a version whose table is not at hand, the codes of any version that HL7 printed.
+    listed = (codes or _printed(table)) if table in BY_VERSION else None
+    if value in (known.codes if listed is None else listed):
         return True
     for index, repetition in enumerate(value.split("~", 20)[:20], start=1):
         parts = repetition.split("^", 3)
@@ -230,13 +239,13 @@ def check_bound(version: Version, segment: Segment, position: int, table: str, s
             continue
         # If this version's table is not at hand, a code of any other version is accepted.
         if (codes is not None and code in codes) or known.matches(code) or code in (codes_of(table) or ()):
-            if table in BY_VERSION and codes is not None and code not in codes and not findings.read_as:
+            if listed is not None and code not in listed and not findings.read_as:
                 path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
                 _other_version(version, table, code, path, severity, findings)
             continue
         if severity == "minor" and system == table and codes is not None:
             continue  # the field's own check has reported that the code is not in the table it names
         path = f"{segment.path}-{position}" + (f"[{index}]" if "~" in value else "")
-        suggestion = f"Valid values: {code_membership.examples(version, table, 40)}"
+        suggestion = f"Valid values: {', '.join(sorted(listed)) if listed else code_membership.examples(version, table, 40)}"
         findings.add(severity, "valuesets.code", path, f"Invalid code (HL7 table {table[3:]})", suggestion=suggestion, value=code)
     return True
