@@ -200,12 +200,15 @@ class FakeConsumer:
         self.transport = app.transport
         self.fetched = list(fetched)
         self.told: list[str] = []
+        self.active: set[Any] = {TP}
+        self.asked_for: Any = None
 
     def _get_active_partitions(self) -> set[Any]:
-        return {TP}
+        return self.active
 
     async def _getmany(self, active: Any, timeout: float) -> Any:  # noqa: ASYNC109 -- Faust's signature
         self.told.append("fetch")
+        self.asked_for = active
         await asyncio.sleep(0.001)
         if not self.fetched:
             return {}
@@ -277,6 +280,14 @@ async def test_a_fetch_that_spans_a_rebalance_is_dropped_and_sought_back(fetchin
     it = fetching(overtaken, fetch(3, 4))
     assert await it.next() == [3, 4]
     assert it.consumer.told[:3] == ["fetch", "seek", "fetch"]
+
+
+async def test_partitions_that_are_paused_while_a_fetch_waits_do_not_open_it_to_all(fetching: Any) -> None:
+    """Faust pauses by emptying its set of active partitions, and to aiokafka an empty set means every partition."""
+    it = fetching()
+    await it.until(lambda: it.consumer.asked_for is not None)
+    it.consumer.active.clear()
+    assert it.consumer.asked_for == {TP}
 
 
 async def test_nothing_is_fetched_amid_a_rebalance(fetching: Any) -> None:
