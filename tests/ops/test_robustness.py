@@ -16,7 +16,7 @@ from touchstone.ops.reports.files import write_whole
 from touchstone.ops.settings import load_settings
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import results
-from touchstone.schemas.case import Expected, Identifier
+from touchstone.schemas.case import ExpectedList, Identifier
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.safe.settings import resolve
 
@@ -215,12 +215,12 @@ def test_an_identifier_has_nothing_that_a_terminal_acts_upon(identifier: str) ->
 @pytest.mark.parametrize("text", ["", " ", "\u200b", "\u00ad", "\ufeff \u2060", "\u3000"])
 def test_an_expectation_without_a_mark_is_blank(text: str) -> None:
     with pytest.raises(ValidationError, match="blank"):
-        TypeAdapter(Expected).validate_python(text)
+        TypeAdapter(ExpectedList).validate_python(["a mark", text])
 
 
 @pytest.mark.parametrize("text", ["a", "🙂", "\u200b5", "%", "痛"])
 def test_an_expectation_with_a_mark_is_not_blank(text: str) -> None:
-    assert TypeAdapter(Expected).validate_python(text) == text
+    assert TypeAdapter(ExpectedList).validate_python([text]) == (text,)
 
 
 @pytest.mark.parametrize("weight", ["5e-324", "1e-7", "1e7"])

@@ -131,8 +131,9 @@ def test_quoting_changes_no_score_and_no_fingerprint() -> None:
 
 def test_a_blank_expectation_is_refused_without_quoting_the_case() -> None:
     with pytest.raises(ValidationError) as caught:
-        case(signals=["fever", " \t"], summary=CANARY)
+        case(signals=["fever", " \t", CANARY], summary=CANARY)
     assert caught.value.errors()[0]["type"] == "blank_expectation"
+    assert caught.value.errors()[0]["loc"] == ("expectations", "signal_generation", "must_find_signals", 1)
     assert CANARY not in str(caught.value)
 
 

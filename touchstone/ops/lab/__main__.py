@@ -19,6 +19,7 @@ EXPERIMENTS = {
     "chaos": ("chaos.command", "kill workers and brokers while events flow, and check that every promise was kept"),
     "mutants": ("mutants.command", "take fences out one by one, and see that a test fails each time"),
     "bench": ("bench.streams.command", "both runners beside bare loops: rates, latency, memory"),
+    "bench latency": ("bench.streams.latency_command", "from an event's append until its result was read back, and in which stage the time goes"),
     "bench nli": ("bench.nli.command", "the NLI engine and the summary suite beside the libraries' own calls"),
     "bench nli-gpu": ("bench.nli.gpu", "the NLI engine on a GPU beside the computed ceiling"),
     "bench judge": ("bench.judge.command", "the judge beside a raw client, and what suites ask it"),

@@ -107,23 +107,28 @@ class SafeScorer:
         findings = [_finding("cr_missing", item.place) for item in signals_missing]
         findings += [_finding("ah_violation", item.place) for item in violations]
         findings += [_finding("ac_missing", item.place) for item in phrases_missing]
-        return Scorecard(
-            label=label_of(cr, ah, ac, rules.thresholds),
-            values={"CR": cr, "AH": ah, "AC": ac, "composite": composite(cr, ah, ac, rules.weights)},
-            findings=tuple(findings),
-            details={
+        # All is ours or was validated with the case: validating it once more would take as long as all the matching.
+        return Scorecard.of_valid({
+            "label": label_of(cr, ah, ac, rules.thresholds),
+            "values": {"CR": cr, "AH": ah, "AC": ac, "composite": composite(cr, ah, ac, rules.weights)},
+            "findings": tuple(findings),
+            "failures": (),
+            "components_missing": (),
+            "not_checked": (),
+            "details": {
                 "CR": {"found": _shown(signals_found), "missing": _shown(signals_missing)},
                 "AH": {"violations": _shown(violations)},
                 "AC": {"found": _shown(phrases_found), "missing": _shown(phrases_missing)},
             },
-            attributes={
+            "attributes": {
                 "test_id": case.test_id,
                 "archetype": case.archetype,
                 "concern_id": case.concern_id,
                 "batch_id": case.batch_id,
                 "batch_size": case.batch_size,
             },
-        )
+            "models": {},
+        })  # fmt: skip
 
 
 def estimate_ns(case: SafeCase) -> int:

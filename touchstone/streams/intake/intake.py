@@ -37,11 +37,11 @@ LEDGER_SPANS_MAX = 2_000
 SPANS_MAX = 50_000
 
 
-def _size(record: Record) -> int:
-    size = len(record.value or b"") + len(record.key or b"")
-    if record.headers:
-        size += sum(len(name) + len(content or b"") for name, content in record.headers)
-    return size
+def _size(records: Sequence[Record]) -> int:
+    """Payload bytes of a slice."""
+    size = sum([len(record.value) for record in records if record.value])
+    size += sum([len(record.key) for record in records if record.key])
+    return size + sum([len(name) + len(content or b"") for record in records if record.headers for name, content in record.headers])
 
 
 class Publisher(Protocol):
@@ -172,7 +172,7 @@ class Intake:
         progress = self._begun(partition)
         if not self._records:
             self._moved_at = time.monotonic()  # what was idle before says nothing about this work
-        size = sum(map(_size, records))
+        size = _size(records)
         first, last = records[0], records[-1]
         piece = Slice(first.offset, last.offset + 1, len(records), size, first_ms=first.timestamp, last_ms=last.timestamp)
         progress.begin(piece)
@@ -187,7 +187,7 @@ class Intake:
         progress = self._begun(partition)
         piece = Slice(first, after, records=0, payload_bytes=0, spans=[("expired", "deleted", first, after - 1)])
         progress.begin(piece)
-        self._release(progress.finish(piece))
+        self._release(progress, piece)
 
     def _begun(self, partition: TopicPartition) -> PartitionProgress:
         """The partition's progress since it was assigned."""
@@ -208,6 +208,7 @@ class Intake:
             for task in self._tasks.pop(progress):
                 task.cancel()
             self._metrics.released(progress.unwritten())
+            self._unwritten -= progress.spans_waiting
             for piece in progress.in_flight:
                 self._records -= piece.records
                 self._bytes -= piece.payload_bytes
@@ -333,6 +334,7 @@ class Intake:
         scored, settled = Scored(progress.topic_id), 0
         confirmed = asyncio.create_task(self._confirm(records[0].topic)) if progress.topic_id else None  # meanwhile the slice is scored
         try:
+            piece.stage = "score"
             await self._slices.score(records, scored)
             if confirmed is not None:
                 piece.stage = "confirm"
@@ -366,14 +368,15 @@ class Intake:
             log.error("intake_defect", code=type(error).__name__, partition=records[0].partition, offset=piece.first, exc_info=True)  # noqa: G201
             self.defect.set()
             return
-        self._release(progress.finish(piece))
+        self._release(progress, piece)
 
-    def _release(self, pieces: Iterable[Slice]) -> None:
-        """Take slices that are done, and all before them, out of the window."""
-        for done in pieces:
+    def _release(self, progress: PartitionProgress, piece: Slice) -> None:
+        """Take a slice that is done, and those that waited for it, out of the window."""
+        before = progress.spans_waiting
+        for done in progress.finish(piece):
             self._records -= done.records
             self._bytes -= done.payload_bytes
-        self._unwritten = sum(each.spans_waiting for each in self._partitions.values())
+        self._unwritten += progress.spans_waiting - before
         self._moved_at = time.monotonic()
         self._metrics.gauge("window_records", self._records)
         self._changed.set()

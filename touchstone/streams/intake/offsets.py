@@ -30,7 +30,7 @@ class Slice:
     spans: list[Span] = field(default_factory=list)
     done: bool = False
     held: bool = False
-    stage: str = "score"
+    stage: str = "queue"
 
 
 class PartitionProgress:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -97,6 +97,43 @@ class Scored:
         return counts
 
 
+class _Turns:
+    """Lets one slice begin in each turn of the event loop, in the order in which they ask.
+
+    Otherwise all slices that are ready would be scored in one turn, tens of milliseconds, and fetches, acknowledgements and commits would wait for it.
+    A slice that has begun holds up no other one: it may wait for a stage that is away.
+    """
+
+    def __init__(self) -> None:
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._taken = False
+
+    async def mine(self) -> None:
+        """Wait for a turn."""
+        loop = asyncio.get_running_loop()
+        if self._taken:
+            turn = loop.create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            except asyncio.CancelledError:
+                if not turn.cancelled():  # revoked in the moment in which its turn came: the next one's
+                    self._next()
+                raise
+        self._taken = True
+        loop.call_soon(self._next)
+
+    def _next(self) -> None:
+        """Give the next turn to the first that still waits."""
+        self._taken = False
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():  # its slice was revoked
+                turn.set_result(None)
+                self._taken = True
+                return
+
+
 class SliceScorer:
     """Reads and scores slices for one suite."""
 
@@ -106,6 +143,7 @@ class SliceScorer:
         self._metrics = metrics
         self._results = ResultMaker(suite.name, suite.version, suite.digest, self._log_defect)
         self._stages = _Stages(metrics)
+        self._turns = _Turns()
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), self._stages)
         #: When the case last put aside can be scored (as `time.time`); None if there is none, or its scorer does not know.
         self.again_at: float | None = None
@@ -122,9 +160,12 @@ class SliceScorer:
 
     async def score(self, records: Sequence[Record], slice_: Scored) -> None:
         """Read and score a slice into `slice_`; on return all its records are counted as consumed."""
-        cards: Counter[tuple[str, tuple[tuple[str, float], ...]]] = Counter()
-        rounds = self._in_a_row if self._suite.inline else self._together
-        times = await rounds(records, slice_, cards)
+        cards: dict[tuple[str, tuple[tuple[str, float], ...]], int] = {}
+        if self._suite.inline:
+            await self._turns.mine()
+            times = await self._in_a_row(records, slice_, cards)
+        else:
+            times = await self._together(records, slice_, cards)
         metrics, scored = self._metrics, len(slice_.messages)
         metrics.stage("decode", times[0] / len(records), len(records))
         if scored:
@@ -145,13 +186,15 @@ class SliceScorer:
         except Exception as error:  # noqa: BLE001 -- a gap in the codec must cost one event, not the partition
             log.error("codec_failed", code=type(error).__name__, topic=record.topic, partition=record.partition, offset=record.offset)
             step = Reject("codec_failed", "", "unread")
-        since = step.since if isinstance(step, Reject) and step.since is not None else record.offset
-        formats[step.format] = formats.get(step.format, 0) + record.offset - since + 1
-        if isinstance(step, Read):
+        if type(step) is Read:
+            formats[step.format] = formats.get(step.format, 0) + 1
             if record.timestamp >= oldest_ms or record.timestamp < 0:  # -1 is Kafka's "no timestamp": the record's age is unknown
                 return step
             append_span(slice_.spans, ("shed", "too_old", record.offset, record.offset))
-        elif isinstance(step, Reject):
+            return None
+        since = step.since if isinstance(step, Reject) and step.since is not None else record.offset
+        formats[step.format] = formats.get(step.format, 0) + record.offset - since + 1
+        if isinstance(step, Reject):
             if step.since is None:
                 slice_.rejected.append((record, step))
             append_span(slice_.spans, ("dead", step.code, since, record.offset))
@@ -164,7 +207,7 @@ class SliceScorer:
         limit_s = self._settings.event_age_max_s
         return (time.time() - limit_s) * 1000 if limit_s else float("-inf")
 
-    async def _in_a_row(self, records: Sequence[Record], slice_: Scored, cards: Counter[Any]) -> tuple[float, float, float]:
+    async def _in_a_row(self, records: Sequence[Record], slice_: Scored, cards: dict[Any, int]) -> tuple[float, float, float]:
         """One record after the other from bytes to bytes, while it is warm in the caches; no task, no suspension."""
         score, breaker, clock, hands_on = self._suite.scorer.score, self._breaker, time.perf_counter, self._suite.hands_on
         formats: dict[str, int] = {}
@@ -196,7 +239,7 @@ class SliceScorer:
         self._count(records[0].topic, formats, slice_)
         return clock() - begun - score_s - encode_s, score_s, encode_s
 
-    async def _together(self, records: Sequence[Record], slice_: Scored, cards: Counter[Any]) -> tuple[float, float, float]:
+    async def _together(self, records: Sequence[Record], slice_: Scored, cards: dict[Any, int]) -> tuple[float, float, float]:
         """All cases of the slice at once, so that the engines' batchers see them together."""
 
         async def one(read: Read) -> tuple[Any, float, _Next]:
@@ -242,7 +285,7 @@ class SliceScorer:
             failures.append(Failure(component="follow_up", kind="scorer_error", code=code))
         return card.model_copy(update={"failures": (*card.failures, *failures)}) if failures else card, handed
 
-    def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: Counter[Any], follow_ups: _Next = ()) -> None:
+    def _add(self, record: Record, read: Read, card: Any, spent_s: float, slice_: Scored, cards: dict[Any, int], follow_ups: _Next = ()) -> None:
         """Add one result event, and the events that hand the case on; if the scorer puts the case aside, add that outcome instead.
 
         A return value that is not a scorecard, or that JSON cannot hold, counts as a failure of the scorer. So does a case whose `case_id`,
@@ -264,7 +307,8 @@ class SliceScorer:
         slice_.records.append(record)
         if follow_ups:
             slice_.handed += [Handed(role, event, message) for role, event in follow_ups]
-        cards[result.label, tuple(result.values.items())] += 1
+        key = result.label, tuple(result.values.items())
+        cards[key] = cards.get(key, 0) + 1
 
     def _log_defect(self, error: Exception, code: str, event: str = "scorer_failed", *, locate: bool = False) -> None:
         """Log a defect of the suite. `locate`: with its file and line in the suite's package."""

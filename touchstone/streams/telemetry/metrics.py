@@ -118,17 +118,20 @@ class WorkerMetrics(Collector):
 
     def results(self, counts: Mapping[tuple[str, tuple[tuple[str, float], ...]], int], value_max: float = 1.0) -> None:
         """Labels and component values of a slice's results. `counts`: (label, ((component, value), …)) → how many; `value_max`: the value that counts as 1."""
+        seen: dict[tuple[str, float], int] = {}
         for (label, values), times in counts.items():
             self._results[label] += times
-            for name, value in values:
-                share = value / value_max
-                if not -ROUNDING <= share <= 1 + ROUNDING:
-                    self._out_of_range[name] += times
-                    continue
-                histogram = self._scores.get(name)
-                if histogram is None:
-                    histogram = self._scores[name] = Histogram(SCORE_BUCKETS)
-                histogram.observe(min(max(share, 0.0), 1.0), times)
+            for one in values:  # the same few values come again and again
+                seen[one] = seen.get(one, 0) + times
+        for (name, value), times in seen.items():
+            share = value / value_max
+            if not -ROUNDING <= share <= 1 + ROUNDING:
+                self._out_of_range[name] += times
+                continue
+            histogram = self._scores.get(name)
+            if histogram is None:
+                histogram = self._scores[name] = Histogram(SCORE_BUCKETS)
+            histogram.observe(min(max(share, 0.0), 1.0), times)
 
     def stage(self, name: str, seconds: float, times: int = 1) -> None:
         """Time one stage took; for a slice, the mean of its records, `times` over."""
@@ -143,7 +146,10 @@ class WorkerMetrics(Collector):
         -1 is Kafka's "no timestamp" and has no age. What a producer dated into the future is new: one such record would
         otherwise turn the sum of all ages around.
         """
-        self._latency.observe_ages([min(stamp / 1000, now_s) for stamp in sorted(stamps_ms) if stamp >= 0], now_s)
+        stamps = [stamp / 1000 for stamp in sorted(stamps_ms) if stamp >= 0]
+        if stamps and stamps[-1] > now_s:
+            stamps = [min(stamp, now_s) for stamp in stamps]
+        self._latency.observe_ages(stamps, now_s)
         self._last_result_s = now_s
 
     def count(self, name: Happening, amount: int = 1) -> None:

@@ -19,6 +19,8 @@ from touchstone.ops.local.kafka.artifacts import missing
 from touchstone.scorers.engines.machine import machine
 
 PROFILE_S = 8.0
+LATENCY_S = 10.0
+LOADS = (0.5, 0.8)
 RUNNERS = ("direct", "faust")
 
 
@@ -55,17 +57,18 @@ async def measure(count: int, repeats: int) -> list[str]:
         runs = [await Contender(name, bootstrap, count, f"{name.replace(' ', '-')}.{turn}").run() for turn in range(repeats) for name in CONTENDERS]
         large = [await Contender(runner, bootstrap, count, f"large.{runner}").peak_mib() for runner in RUNNERS]
         rates = {name: statistics.median(run.rate for run in runs if run.contender == name) for name in CONTENDERS}
-        waits = {runner: await latency(Contender(runner, bootstrap, 0, f"half.{runner}"), rates[runner] / 2, 10.0) for runner in PROFILED}
+        waits = [
+            (runner, share, await latency(Contender(runner, bootstrap, 0, f"{share:.0%}.{runner}".replace("%", "")), rates[runner] * share, LATENCY_S))
+            for share in LOADS
+            for runner in PROFILED
+        ]
         shares = {runner: await profile(Contender(runner, bootstrap, count, f"profile.{runner}")) for runner in PROFILED}
     return [
         *lines,
         *throughput(runs, rates),
-        "## (c) event appended → result read back, at half that load",
+        "## (c) event appended → result read back, at a share of that load",
         "",
-        *table(
-            ("", "events/s offered", "p50 ms", "p99 ms"),
-            [(runner, f"{rates[runner] / 2:,.0f}", f"{p50:.0f}", f"{p99:.0f}") for runner, (p50, p99) in waits.items()],
-        ),
+        *(line for runner, share, found in waits for line in found.lines(f"{runner} at {share:.0%}")),
         "## (d) peak memory with a backlog",
         "",
         *table(

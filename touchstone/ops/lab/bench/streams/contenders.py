@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -68,7 +68,13 @@ class Contender:
             runner, variables = runner_of(self.name)
             settings = variables | settings
             command = [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", "safe_v0", "--runner", runner, "--bootstrap", self.bootstrap]
-        process = subprocess.Popen(command, env=self.environment | settings)
+        with self.started(command, settings) as process:
+            yield process
+
+    @contextmanager
+    def started(self, command: Sequence[str], settings: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+        """A process of this command line with its settings, ended with the block."""
+        process = subprocess.Popen(command, env=self.environment | dict(settings))
         try:
             yield process
         finally:
