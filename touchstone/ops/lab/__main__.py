@@ -20,6 +20,7 @@ EXPERIMENTS = {
     "mutants": ("mutants.command", "take fences out one by one, and see that a test fails each time"),
     "bench": ("bench.streams.command", "both runners beside bare loops: rates, latency, memory"),
     "bench latency": ("bench.streams.latency_command", "from an event's append until its result was read back, and in which stage the time goes"),
+    "bench scale": ("bench.streams.scale", "one, two and four workers, a long backlog, and thousands of partitions"),
     "bench nli": ("bench.nli.command", "the NLI engine and the summary suite beside the libraries' own calls"),
     "bench nli-gpu": ("bench.nli.gpu", "the NLI engine on a GPU beside the computed ceiling"),
     "bench judge": ("bench.judge.command", "the judge beside a raw client, and what suites ask it"),

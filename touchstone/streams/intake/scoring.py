@@ -186,7 +186,7 @@ class SliceScorer:
         except Exception as error:  # noqa: BLE001 -- a gap in the codec must cost one event, not the partition
             log.error("codec_failed", code=type(error).__name__, topic=record.topic, partition=record.partition, offset=record.offset)
             step = Reject("codec_failed", "", "unread")
-        if type(step) is Read:
+        if isinstance(step, Read):
             formats[step.format] = formats.get(step.format, 0) + 1
             if record.timestamp >= oldest_ms or record.timestamp < 0:  # -1 is Kafka's "no timestamp": the record's age is unknown
                 return step
