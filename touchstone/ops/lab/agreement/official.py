@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -16,7 +17,7 @@ from touchstone.scorers.clinical.formats.fhir import Options, validate
 from touchstone.scorers.clinical.formats.fhir.xml import xml_as_json
 
 #: A case with one of these needs more than its own file.
-OUTSIDE = ("supporting", "profile", "profiles", "packages", "package-map")
+OUTSIDE = ("supporting", "supporting5", "profile", "profiles", "packages", "package-map")
 Json = dict[str, Any]
 
 
@@ -109,13 +110,14 @@ def options_of(case: Json, folder: Path, at_hand: Callable[[str], Path | None] =
 
 def _supporting(case: Json, folder: Path, at_hand: Callable[[str], Path | None]) -> list[Path]:
     """Return the files and packages that a case, or the profile of one, brings."""
-    found = [folder / name for key in ("supporting", "profiles") for name in case.get(key, [])]
+    # `supporting5` and the like name what a validator of a later FHIR version is given.
+    found = [folder / name for key in case if key == "profiles" or re.fullmatch(r"supporting\d*", key) for name in case[key]]
     mapped = case.get("package-map", {})
     for name in case.get("packages", []):
         archive = folder / mapped.get(name, name)
         package = archive if archive.is_file() else at_hand(name)
         found += [package] if package is not None else []
-    return found
+    return list(dict.fromkeys((*found, *(path for name in mapped.values() if (path := folder / name).is_file()))))  # the packages that those depend on
 
 
 def _asking(options: Options, profile: Json, folder: Path, at_hand: Callable[[str], Path | None]) -> Options | None:

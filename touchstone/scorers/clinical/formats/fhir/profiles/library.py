@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from touchstone.scorers.clinical.checks.json_access import Json
 from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Profile, compile_profile, derive, extension_facts, is_base
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
+from touchstone.scorers.clinical.formats.fhir.profiles.pinning import pin
 from touchstone.scorers.clinical.formats.fhir.profiles.pruning import prune
 from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import ValueSets, system_displays, system_facts
 from touchstone.scorers.clinical.formats.fhir.tables import OWN_RULES, definitions
@@ -32,9 +33,11 @@ class Library:
         self._base_keys = frozenset(rule.key for one in definitions().types.values() for rule in one.invariants) | OWN_RULES | {"ele-1", "ext-1"}
 
     def _profile(self, url: str) -> Profile | None:
-        definition = self.packages.find("StructureDefinition", url)
+        definition, source = self.packages.located("StructureDefinition", url)
         profile = None if definition is None else compile_profile(definition, self._base_keys)
         if profile is not None:
+            profile.base = profile.base if is_base(profile.base) else self.packages.pinned(source, "StructureDefinition", profile.base)
+            pin(profile.root, partial(self.packages.pinned, source))
             prune(profile.root, profile.type)
             derive(profile.root)
         return profile

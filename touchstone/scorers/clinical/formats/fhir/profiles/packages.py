@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from touchstone.scorers.clinical.checks.json_access import Json
-from touchstone.scorers.clinical.formats.fhir.tables import own_profiles
+from touchstone.scorers.clinical.formats.fhir.tables import definitions, own_profiles
 from touchstone.scorers.clinical.formats.fhir.xml import xml_as_json
 from touchstone.scorers.clinical.formats.memory import Memory
 
@@ -35,27 +35,47 @@ class Packages:
 
     def __init__(self, sources: tuple[Path, ...]) -> None:
         self._sources = [one for source in sources for one in _roots(source)]
-        self._found: dict[str, Memory[Json | None]] = {}
+        self._found: dict[str, Memory[tuple[Json | None, Path | None]]] = {}
 
     def find(self, kind: str, canonical: str) -> Json | None:
         """Return the definition of a canonical URL (with or without |version), or None."""
+        return self.located(kind, canonical)[0]
+
+    def located(self, kind: str, canonical: str) -> tuple[Json | None, Path | None]:
+        """Return the definition of a canonical URL, and the package that it comes from; None for what is not known."""
         if len(canonical) > URL_CHARS_MAX:
-            return None
+            return None, None
         known = self._found.get(kind)
         if known is None:
             known = self._found[kind] = Memory(partial(self._search, kind), KEPT_MAX, URL_CHARS_MAX)
         return known[canonical]
 
-    def _search(self, kind: str, canonical: str) -> Json | None:
+    def pinned(self, source: Path | None, kind: str, canonical: str) -> str:
+        """Return a canonical URL that a package uses, with the version that the package means if several packages define it.
+
+        A package means its own definition, else that of the package that it depends on. A version that the URL states is kept.
+        """
+        url, _, stated = canonical.partition("|")
+        if source is None or stated:
+            return canonical
+        wanted = _dependencies(source, _stamp(source))
+        named = [one for one in self._sources if one != source and wanted and _identity(one, _stamp(one)) in wanted]
+        for one in (source, *named):
+            for definition in _candidates(one, kind, url):
+                return f"{url}|{definition['version']}" if isinstance(definition.get("version"), str) else canonical
+        return canonical
+
+    def _search(self, kind: str, canonical: str) -> tuple[Json | None, Path | None]:
         url, _, version = canonical.partition("|")
         best: Json | None = own_profiles().get(url) if kind == "StructureDefinition" and version in {"", "4.0.1"} else None
+        home_of_best: Path | None = None
         for source in self._sources:
             for definition in _candidates(source, kind, url):
                 if version and not f"{definition.get('version')}.".startswith(f"{version}."):  # 4.0 means every 4.0.x
                     continue
                 if best is None or _order(definition) > _order(best):
-                    best = definition
-        return best
+                    best, home_of_best = definition, source
+        return best, home_of_best
 
 
 def holds_definitions(source: Path) -> bool:
@@ -103,6 +123,34 @@ def _candidates(source: Path, kind: str, url: str) -> list[Json]:
 
 
 @lru_cache(maxsize=64)
+def _about(source: Path, stamp: int) -> Json:
+    """The package.json of a package; empty if it has none that can be read. `stamp`: as for the others."""
+    try:
+        if stamp < 0 or source.suffix in _DEFINITION_FILES:
+            return {}
+        if source.is_file():
+            with tarfile.open(source) as archive:
+                file = archive.extractfile("package/package.json")
+                about = json.load(file) if file is not None else {}
+        else:
+            about = json.loads((source / "package.json").read_bytes())
+    except (tarfile.TarError, ValueError, OSError, EOFError, zlib.error, KeyError, RecursionError):
+        return {}
+    return about if isinstance(about, dict) else {}
+
+
+def _identity(source: Path, stamp: int) -> tuple[str, str]:
+    about = _about(source, stamp)
+    return str(about.get("name")), str(about.get("version"))
+
+
+def _dependencies(source: Path, stamp: int) -> frozenset[tuple[str, str]]:
+    """(id, version) of the packages that a package depends on."""
+    listed = _about(source, stamp).get("dependencies")
+    return frozenset((name, str(version)) for name, version in listed.items()) if isinstance(listed, dict) else frozenset()
+
+
+@lru_cache(maxsize=64)
 def _index(folder: Path, stamp: int) -> dict[tuple[str, str], tuple[str, ...]]:
     """(kind, URL) → file names of a package, by its own index or by reading its files. `stamp`: when the folder changed."""
     found: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -131,10 +179,17 @@ def _scanned(folder: Path) -> Iterator[tuple[str, str, str]]:
     for number, path in enumerate(sorted(folder.glob("*.json"))):
         if number >= ARCHIVE_FILES_MAX:
             return
-        if path.is_file() and path.name.startswith(_KINDS):
+        if path.is_file() and _may_define(path.name):
             definition = _file(path, _stamp(path))
-            if definition is not None and isinstance(definition.get("url"), str):
-                yield str(definition.get("resourceType")), definition["url"], path.name
+            if definition is not None and definition.get("resourceType") in _KINDS and isinstance(definition.get("url"), str):
+                yield str(definition["resourceType"]), definition["url"], path.name
+
+
+def _may_define(name: str) -> bool:
+    """True unless a file's name says that it holds something else. Names are type-id.json by convention, and free by the rules of packages."""
+    kind = name.partition("-")[0]
+    is_odd = name.startswith(".") or name == "package.json"
+    return name.endswith(".json") and not is_odd and (kind in _KINDS or kind not in definitions().resources)
 
 
 def _stamp(path: Path) -> int:
@@ -165,13 +220,13 @@ def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
                 if number > ARCHIVE_FILES_MAX:
                     break
                 name = Path(member.name)
-                is_definition = len(name.parts) == 2 and name.suffix == ".json" and name.name.startswith(_KINDS)
+                is_definition = len(name.parts) == 2 and _may_define(name.name)
                 if not member.isfile() or member.size > FILE_BYTES_MAX or not is_definition:
                     continue
                 file = archive.extractfile(member)
                 definition = json.load(file) if file is not None else None
-                if isinstance(definition, dict) and isinstance(definition.get("url"), str):
-                    found[str(definition.get("resourceType")), definition["url"]] = definition
+                if isinstance(definition, dict) and definition.get("resourceType") in _KINDS and isinstance(definition.get("url"), str):
+                    found[str(definition["resourceType"]), definition["url"]] = definition
     except (tarfile.TarError, ValueError, OSError, EOFError, zlib.error):
         return {}  # Half a package would hide that the other half is missing.
     return found
