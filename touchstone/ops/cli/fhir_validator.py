@@ -90,6 +90,7 @@ def start(
     Example: touchstone fhir-validator start --processes 2
     """
     from touchstone.ops.local.fhir_validator.installation import chosen
+    from touchstone.ops.local.fhir_validator.process import SERVICE_START_S, start_limit_s
     from touchstone.ops.local.fhir_validator.service import Service, default_state_dir, start_in_background
 
     folder = (state_dir or default_state_dir()).absolute()
@@ -102,10 +103,11 @@ def start(
             return
         running = Service.load(folder)
         if running is None:
-            chosen(settings.guides)  # a missing part is reported before anything starts
+            _, parts = chosen(settings.guides)  # a missing part is reported before anything starts
+            limit_s = start_limit_s(settings.start_timeout_s, len(parts.guides))
             arguments = [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if name != "guides" and value is not None]
             arguments += [f"--guide={name}" for name in guide or ()] + ([f"--config={config.absolute()}"] if config else [])
-            running = start_in_background(folder, arguments, _token(settings), settings.start_timeout_s + 10)
+            running = start_in_background(folder, arguments, _token(settings), limit_s + SERVICE_START_S)
         ready = _report(running, settings, as_json)
     if not ready:  # it was started before, and cannot answer now
         raise typer.Exit(EXIT_ERROR)
@@ -199,7 +201,7 @@ def _stay(house: "Settings", folder: Path) -> None:
     import asyncio
 
     from touchstone.ops.local.fhir_validator.installation import chosen
-    from touchstone.ops.local.fhir_validator.process import ValidatorProcess, launch_of
+    from touchstone.ops.local.fhir_validator.process import ValidatorProcess, launch_of, start_limit_s
     from touchstone.ops.local.fhir_validator.supervisor import homes, serve
     from touchstone.streams.telemetry.logs import configure
 
@@ -207,7 +209,8 @@ def _stay(house: "Settings", folder: Path) -> None:
     settings = house.fhir_validator
     validator, parts = chosen(settings.guides)
     launch = launch_of(validator, parts.packages, parts.guides, settings.memory_mb)
-    asyncio.run(serve(settings, folder, lambda: ValidatorProcess(launch, start_timeout_s=settings.start_timeout_s, folder=homes(folder))))
+    limit_s = start_limit_s(settings.start_timeout_s, len(parts.guides))
+    asyncio.run(serve(settings, folder, lambda: ValidatorProcess(launch, start_timeout_s=limit_s, folder=homes(folder))))
 
 
 def _report(running: "Service", settings: "FhirValidatorSettings", as_json: bool) -> bool:

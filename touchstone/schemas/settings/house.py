@@ -376,7 +376,7 @@ class FhirValidatorSettings(HttpSettings):
     queue_timeout_s: Seconds = Field(60, description="one that waits longer is answered with 503")
     document_timeout_s: Seconds = Field(60, description="one document; after this time it is answered with 504 and the validator is replaced")
     document_bytes_max: Annotated[int, Field(ge=1_024, le=268_435_456)] = Field(20_971_520, description="a larger document is answered with 413")
-    start_timeout_s: Seconds = Field(180, description="start of one validator")
+    start_timeout_s: Seconds = Field(180, description="start of one validator; each guide adds 60 s")
     guides: tuple[str, ...] = Field((), description="id#version of the implementation guides to know; default: those that were installed")
 
     @field_validator("url")

@@ -102,10 +102,10 @@ def test_the_definition_bundles_become_the_files_of_a_package(tmp_path: Path) ->
     bundles = tmp_path / "bundles"
     bundles.mkdir()
     for name in packages._BUNDLES:
-        entry = {"resource": {"resourceType": "ValueSet", "id": name}}
+        entry = {"resource": {"resourceType": "ValueSet", "id": name, "text": {"status": "generated", "div": "<div>long</div>"}}}
         (bundles / f"{name}.json").write_text(json.dumps({"resourceType": "Bundle", "entry": [entry]}))
     packages.write_core(bundles, tmp_path / "package")
-    assert (tmp_path / "package" / "ValueSet-valuesets.json").is_file()
+    assert json.loads((tmp_path / "package" / "ValueSet-valuesets.json").read_bytes()) == {"resourceType": "ValueSet", "id": "valuesets"}
     assert json.loads((tmp_path / "package" / "package.json").read_bytes())["version"] == "4.0.1"
 
 

@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from touchstone.ops.cli import app
 from touchstone.ops.local.fhir_validator import artifacts, installation, packages
+from touchstone.ops.local.fhir_validator.process import start_limit_s
 from touchstone.ops.local.fhir_validator.service import Service
 from touchstone.ops.local.fhir_validator.supervisor import STATE_FILE, alone, serve
 from touchstone.ops.local.kafka.processes import is_running, wait_until
@@ -152,6 +153,23 @@ def test_a_validator_that_does_not_start_ends_the_service_with_its_reason(machin
     assert failed.exit_code == 3
     assert "the FHIR validator service ended: the official FHIR validator ended at once: Error: no space" in failed.stderr
     assert Service.load(state_dir) is None
+
+
+def test_a_start_that_is_too_slow_tells_how_far_it_came_and_what_to_raise(machine: Path, state_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(machine)
+    monkeypatch.setenv("TOUCHSTONE_FHIR_VALIDATOR_START_TIMEOUT_S", "2")
+    java = machine / "bin" / "java"
+    java.write_text(
+        java.read_text().replace(f"exec {sys.executable}", f"echo 'loaded R4 and 1 of 2 guides'; exec {sys.executable}").replace('"$2"', '"$2" slow')
+    )
+    failed = run(app, ["fhir-validator", "start", "--state-dir", str(state_dir)])
+    assert failed.exit_code == 3
+    assert "is not ready after 2 s (so far: loaded R4 and 1 of 2 guides): on a busy machine raise fhir_validator.start_timeout_s" in failed.stderr
+    assert Service.load(state_dir) is None
+
+
+def test_each_guide_makes_the_limit_of_a_start_longer() -> None:
+    assert [start_limit_s(180, guides) for guides in (0, 1, 2)] == [180, 240, 300]
 
 
 async def test_a_taken_port_is_told(tmp_path: Path) -> None:

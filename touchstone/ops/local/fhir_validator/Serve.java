@@ -18,6 +18,7 @@ public class Serve {
             .withVersion("4.0.1")
             .withNoTerminologyServer()
             .fromSource("hl7.fhir.r4.core#4.0.1");
+    System.out.println("loaded R4");
     Path cache = Path.of(System.getProperty("user.home"), ".fhir", "packages");
     engine.setPcm(new FilesystemPackageCacheManager.Builder().withCacheFolder(cache.toString()).build());
     StandAloneValidatorFetcher fetcher = new StandAloneValidatorFetcher(engine.getPcm(), engine.getContext(), engine);
@@ -28,6 +29,7 @@ public class Serve {
     for (int index = 1; index < arguments.length; index++) {
       String[] named = arguments[index].split("#", 2);
       engine.loadPackage(named[0], named[1]);
+      System.out.println("loaded R4 and " + index + " of " + (arguments.length - 1) + " guides");
     }
     engine.setDisplayWarnings(true); // a display that is not its code system's is a warning here, as it is to ours by default
     new FhirValidatorHttpService(engine, true, Integer.parseInt(arguments[0])).startServer();

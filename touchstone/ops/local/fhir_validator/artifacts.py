@@ -27,6 +27,7 @@ class Distribution:
         jvm = [
             f"-Xmx{memory_mb}m",
             "-XX:+UseSerialGC",
+            "-XX:TieredStopAtLevel=1",  # the optimising compiler costs more processor time than it saves over a start and hundreds of documents
             "-XX:+ExitOnOutOfMemoryError",  # a JVM that ran out of memory may answer anything or nothing
             f"-Duser.home={home}",
             "-Djava.awt.headless=true",

@@ -140,7 +140,8 @@ def _without_dependencies(path: Path) -> None:
 def _from_npm(name: str) -> Path:
     """Make a package from npm's, once."""
     source, digest = NPM[name]
-    target = cache_folder() / "fhir-packages" / f"{name}-npm-{digest[:12]}"
+    made = f"{name}-npm-{digest[:12]}"
+    target = cache_folder() / "fhir-packages" / (f"{made}-bare" if name == CORE else made)
     with made_whole(target) as folder:
         if folder is not None:
             with tempfile.TemporaryDirectory(prefix="touchstone-npm-") as scratch:
@@ -173,11 +174,12 @@ def _packed(source: str, digest: str, scratch: Path) -> Path:
 
 
 def write_core(bundles: Path, package: Path) -> None:
-    """Write the resources of R4's definition Bundles as the files of a package."""
+    """Write the resources of R4's definition Bundles as the files of a package, without narratives: parsing them is a large part of a start."""
     package.mkdir(parents=True)
     for bundle in _BUNDLES:
         for entry in json.loads((bundles / f"{bundle}.json").read_bytes())["entry"]:
             resource: dict[str, Any] = entry["resource"]
+            resource.pop("text", None)
             (package / f"{resource['resourceType']}-{resource['id']}.json").write_text(json.dumps(resource), encoding="utf-8")
     identity, version = CORE.split("#")
     about = {"name": identity, "version": version, "type": "fhir.core", "canonical": "http://hl7.org/fhir", "fhirVersions": [version]}

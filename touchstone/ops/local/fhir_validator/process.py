@@ -17,6 +17,10 @@ from touchstone.scorers.http.blocking_client import BlockingHttpClient
 
 HOST = "127.0.0.1"
 START_TIMEOUT_S = 120.0
+#: What each guide adds to the limit of a start.
+GUIDE_START_S = 60.0
+#: The service around a validator may take so long itself to start, on a busy machine, and to report one that was late.
+SERVICE_START_S = 60.0
 STOP_TIMEOUT_S = 10.0
 MEMORY_MB = 3072
 READY_LINE = b"validator ready"
@@ -39,6 +43,11 @@ class Answer:
 
 class NoAnswer(Exception):
     """The process did not answer: it has ended, or broke off."""
+
+
+def start_limit_s(least_s: float, guides: int) -> float:
+    """The limit for the start of one validator: it grows with the guides to load."""
+    return least_s + GUIDE_START_S * guides
 
 
 def launch_of(validator: Distribution, packages: Mapping[str, Path], guides: Mapping[str, Path], memory_mb: int = MEMORY_MB) -> Launch:
@@ -97,10 +106,13 @@ class ValidatorProcess:
         self._has_started_or_ended.wait(self._start_timeout_s)
         if self._is_ready and self.pid:
             return
-        why = "ended at once" if self._has_started_or_ended.is_set() else f"is not ready after {self._start_timeout_s:g} s"
+        is_late = not self._has_started_or_ended.is_set()
         error = self._error_line()
         self.stop()
-        raise ConfigError(f"the official FHIR validator {why}: {error}")
+        if is_late:
+            advice = "on a busy machine raise fhir_validator.start_timeout_s, or load fewer guides"
+            raise ConfigError(f"the official FHIR validator is not ready after {self._start_timeout_s:g} s (so far: {error}): {advice}")
+        raise ConfigError(f"the official FHIR validator ended at once: {error}")
 
     def ask(self, path: str, body: bytes, content_type: str, timeout_s: float) -> Answer:
         """Its answer to one request; it answers one at a time. Raises `NoAnswer`; `TimeoutError` if it has not answered within `timeout_s`."""
