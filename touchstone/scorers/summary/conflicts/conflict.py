@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: What neither the gold nor its source has.
-UNKNOWN = frozenset({"unknown_name", "unknown_number", "unknown_code"})
+CHANGED = "unknown_words"
+UNKNOWN = frozenset({"unknown_name", "unknown_number", "unknown_code", CHANGED})
 CONTRADICTION, UNSUPPORTED = "contradiction", "unsupported"
 #: What a judge adds: a contradiction that it found, and a clinical conflict of a rule that it does not see.
 JUDGED, DISPUTED = "judge", "disputed"
