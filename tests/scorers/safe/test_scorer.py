@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.scorers.safe.cases import case
+from touchstone.schemas.result import Scorecard
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.registry import load_suite
 from touchstone.scorers.safe import SUITE
@@ -165,3 +166,11 @@ def test_a_usual_case_is_scored_without_suspending() -> None:
 def test_the_scorecard_is_plain_json() -> None:
     card = asyncio.run(QUOTING.score(case(signals=["fever"])))
     assert json.loads(card.model_dump_json())["details"] == card.details
+
+
+def test_a_card_that_is_made_without_validation_is_what_validation_would_make() -> None:
+    for asked in (case(signals=["fever", "rash"], found=["rash"]), case()):
+        card = QUOTING.evaluate(asked)
+        again = Scorecard.model_validate(card.model_dump(), strict=True)
+        assert again == card
+        assert card.__dict__.keys() == set(Scorecard.model_fields)
