@@ -62,7 +62,7 @@ def feed() -> BatchFeed:
 
 async def test_a_batch_of_an_assignment_that_has_ended_is_not_taken(feed: BatchFeed) -> None:
     handed = Handed(feed._job)
-    old = feed.batch(feed.epoch, TP, records(0))
+    old = feed.batch(feed.epoch, TP, records(5))
     feed.forget()
     await feed.take(old)
     await feed.take(feed.batch(feed.epoch, TP, records(0)))  # nobody owns it yet
