@@ -171,3 +171,19 @@ def test_a_rule_that_a_version_unknown_here_may_have_dropped_is_minor(version: s
     claimed = {"resourceType": "RelatedPerson", "meta": {"profile": [f"{URL}us-core-relatedperson{version}"]}, "patient": {"reference": "Patient/1"}}
     (told,) = [one for one in report(claimed).findings if one.code == "fhir.invariants.us-core-14"]
     assert told.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("version", "severity"),
+    [("", "major"), ("|3.1.1", "minor"), ("|4.0.0", "minor"), ("|5.0.1", "minor"), ("|5", "minor"), ("|6", "major"), ("|6.1.0", "major"), ("|7.0.0", "major")],
+)
+def test_a_rule_that_the_claimed_version_is_not_known_to_state_is_minor(version: str, severity: str) -> None:
+    npi = [{"system": "http://hl7.org/fhir/sid/us-npi", "value": "1234567890"}]
+    made = {"resourceType": "Practitioner", "meta": {"profile": [f"{URL}us-core-practitioner{version}"]}, "identifier": npi}
+    assert told(made, "us-core-17") == [severity]
+
+
+@pytest.mark.parametrize(("version", "severity"), [("", "major"), ("|3.1.1", "major"), ("|4.0.0", "minor"), ("|6.1.0", "minor")])
+def test_a_rule_that_a_later_version_dropped_is_minor_under_that_version(version: str, severity: str) -> None:
+    (bad,) = (case[4] for case in CASES if case[0] == "us-core-12")
+    assert told(resource("us-core-12", f"us-core-implantable-device{version}", "Device", bad), "us-core-12") == [severity]

@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import equal, fits, occurrences
 from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import expected_text, found_text, named
 from touchstone.scorers.clinical.formats.fhir.profiles.slices import Slicing
-from touchstone.scorers.clinical.formats.fhir.profiles.us_core import is_later, rules_of
+from touchstone.scorers.clinical.formats.fhir.profiles.us_core import rules_of
 from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import LEVELS
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
@@ -125,7 +125,7 @@ class Checker(Slicing):
             if kind != self._frame.type or (profile is not None and rule.key in profile.keys):
                 continue
             self._fired += 1
-            level: Severity = "minor" if profile is not None or is_later(url) else LEVELS[rule.invariant.severity]
+            level: Severity = "minor" if profile is not None or rule.may_not_hold(url) else LEVELS[rule.invariant.severity]
             for value, place in self._at(rule.at):
                 if not rule.where or (isinstance(value, dict) and value.get("system") == rule.where):
                     type_name = place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None

@@ -22,13 +22,20 @@ VERSION_KNOWN = (8, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One invariant. `profiles`: (resource type, canonical URL); `at` and `where`: see us_core.toml."""
+    """One invariant. `profiles`: (resource type, canonical URL); the other fields: see us_core.toml."""
 
     key: str
     profiles: tuple[tuple[str, str], ...]
     invariant: Invariant
     at: str = ""
     where: str = ""
+    since: tuple[int, ...] = ()
+    until: tuple[int, ...] = VERSION_KNOWN
+
+    def may_not_hold(self, canonical: str) -> bool:
+        """Return True if a canonical URL names a version of US Core that is not known to state the rule."""
+        claimed = _numbers(canonical.partition("|")[2])
+        return bool(claimed) and (claimed < self.since[: len(claimed)] or claimed > self.until)
 
 
 @lru_cache(maxsize=1)
@@ -38,20 +45,22 @@ def rules() -> tuple[Rule, ...]:
     return tuple(_rule(**facts) for facts in table["rules"])
 
 
-def _rule(key: str, profiles: list[str], human: str, expression: str, severity: str = "error", at: str = "", where: str = "") -> Rule:
+def _rule(
+    key: str, profiles: list[str], human: str, expression: str, severity: str = "error", at: str = "", where: str = "", since: str = "", until: str = ""
+) -> Rule:
     stated = tuple((kind, URL + name) for kind, _, name in (one.partition("/") for one in profiles))
-    return Rule(key, stated, compile_invariant(key, severity, human, expression), at, where)
+    invariant = compile_invariant(key, severity, human, expression)
+    return Rule(key, stated, invariant, at, where, _numbers(since), _numbers(until) or VERSION_KNOWN)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    numbers = re.match(r"\d{1,6}(\.\d{1,6}){0,3}", version, re.ASCII)
+    return tuple(map(int, numbers[0].split("."))) if numbers is not None else ()
 
 
 def profiles_stating(key: str) -> tuple[tuple[str, str], ...]:
     """Return (type, profile URL) of every profile that states an invariant in some version."""
     return tuple(profile for rule in rules() if rule.key == key for profile in rule.profiles)
-
-
-def is_later(canonical: str) -> bool:
-    """Return True if a canonical URL names a version of US Core after VERSION_KNOWN."""
-    numbers = re.match(r"\d{1,6}(\.\d{1,6}){0,3}", canonical.partition("|")[2], re.ASCII)
-    return numbers is not None and tuple(int(part) for part in numbers[0].split(".")) > VERSION_KNOWN
 
 
 @lru_cache(maxsize=1)
