@@ -24,6 +24,7 @@ class ClinicalEntry(Outbound):
     was applied. `rules_fired`: group of rules → how many times one was evaluated. `checks`: check → score. In a trace, the names of both
     begin with the place of the document (`outputs.fhir/structure`), as the paths of its findings do. `findings_dropped`: findings
     beyond the bound of one file. `finding_counts`: code → severity → findings, those beyond the bound too.
+    `must_support`: profile that a resource claims → must-support element → whether any document populates it; null if it cannot be decided.
     """
 
     file: str
@@ -38,6 +39,7 @@ class ClinicalEntry(Outbound):
     checks: dict[str, FiniteFloat] = Field(default_factory=dict)
     findings_dropped: Count = 0
     finding_counts: dict[str, dict[Severity, Count]] = Field(default_factory=dict)
+    must_support: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
 
 
 class WrittenFinding(Finding):

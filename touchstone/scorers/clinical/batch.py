@@ -12,6 +12,7 @@ from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, 
 from touchstone.schemas.reports.fields import utc_text
 from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.clinical.file_entries import Entry, judged_files
+from touchstone.scorers.clinical.must_support import CoverageCounts
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text
 from touchstone.scorers.reporting import (
@@ -77,6 +78,7 @@ class ClinicalReport:
     entries: Iterable[Entry]
     mean_intervals: Mapping[str, Interval] = field(default_factory=dict)
     code_counts: CodeCounts = field(default_factory=CodeCounts)
+    must_support: CoverageCounts = field(default_factory=CoverageCounts)
 
     def codes(self, most: int) -> Table | None:
         """How many findings there are of each code, and in how many files; None without any."""
@@ -108,6 +110,7 @@ def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
         entries=entries,
         mean_intervals=tally.mean_intervals(facts.suite.metrics),
         code_counts=tally.codes,
+        must_support=tally.must_support,
     )
 
 
@@ -133,6 +136,7 @@ class FileCounts:
         self.not_validated: list[str] = []
         self.not_validated_more = 0
         self.codes = CodeCounts()
+        self.must_support = CoverageCounts()
 
     def watched(self, entries: Iterable[Entry], facts: RunFacts) -> Iterator[Entry]:
         """The same entries, each counted as it is read."""
@@ -160,6 +164,7 @@ class FileCounts:
             self._complain(judged)
         self._invalid += entry.valid is False
         self.codes.add(counts_of_entry(entry))
+        self.must_support.add(entry.must_support)
         if (overall := entry.scores.get("overall")) is not None:
             self._overall.append(overall)
         for name in ("overall", "format", "terminology"):
@@ -250,7 +255,7 @@ def view(report: ClinicalReport) -> View:
     counts += f", {summary.unvalidated} not validated" if summary.unvalidated else ""
     counts += f", {summary.problems} not read" if summary.problems else ""
     counts += f", {summary.invalid} not valid by the standard" if summary.invalid else ""
-    codes = report.codes(CODES_MAX)
+    tables = (report.codes(CODES_MAX), report.must_support.table(report.noun))
     labels = {"Pass": summary.passed, "Warn": summary.warned, "Fail": summary.failed, "unscored": summary.unvalidated + summary.problems}
     return View(
         title="Clinical validation",
@@ -268,7 +273,7 @@ def view(report: ClinicalReport) -> View:
             Figure(column.heading, score_text(report.means.get(column.value)), interval=report.mean_intervals.get(column.value), places=column.places)
             for column in COLUMNS
         ),
-        tables=() if codes is None else (codes,),
+        tables=tuple(table for table in tables if table is not None),
         distributions=report.distributions,
         case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Findings", "Overall", "Format", "Terminology"),
         numeric_columns=frozenset({5, 6, 7}),

@@ -15,6 +15,7 @@ from touchstone.schemas.result import FileRef, Finding, Label, NotChecked, Probl
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.checks.scores import bound_finding, bounded_score, worst
+from touchstone.scorers.clinical.must_support import Coverage, merge
 from touchstone.scorers.clinical.report import Report
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.trace_files import ONLY, UNRECOGNISED, trace_id_of
@@ -25,6 +26,8 @@ FINDINGS_MAX: Final = 1_000
 FINDING_COUNTS: Final = "finding_counts"
 #: In the details: the score of the comparison of formats and persona, and how much was compared; absent if nothing was.
 CONSISTENCY: Final = "consistency"
+#: In the details: which must-support elements of the claimed profiles the documents populate; absent if no profile at hand was claimed.
+MUST_SUPPORT: Final = "must_support"
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 _OUTCOMES: Final[Mapping[str, Outcome]] = {"unreadable": "problem", "passed_over": "passed_over", "unknown": "unvalidated", "invalid": "unvalidated"}
@@ -76,6 +79,7 @@ def of_event(result: ScoreResult) -> JudgedFile:
         checks=_compared(result, "score") | {f"{one['path']}/{name}": score for one in documents for name, score in one["checks"].items()},
         findings_dropped=result.details.get("findings_dropped", 0),
         finding_counts=_counts_of(result),
+        must_support=result.details.get(MUST_SUPPORT, {}),
     )
     return JudgedFile(entry=entry, outcome="unvalidated" if result.label == "unscored" else "validated", duration_s=_seconds(result))
 
@@ -136,6 +140,7 @@ def _of_document(result: ScoreResult) -> JudgedFile:
         checks=one["checks"],
         findings_dropped=one["findings_dropped"],
         finding_counts=_counts_of(result),
+        must_support=result.details.get(MUST_SUPPORT, {}),
     )
     return JudgedFile(entry=entry, outcome="unvalidated" if entry.label == "unscored" else "validated", duration_s=_seconds(result))
 
@@ -188,6 +193,7 @@ class _Merged:
         self._report = Report(findings_max=FINDINGS_MAX)
         self._counts: Counter[tuple[str, Severity]] = Counter()
         self._beyond = 0
+        self._must_support: Coverage = {}
         self._not_checked: dict[NotChecked, None] = {}
         self._valid: set[bool | None] = set()
         self._only_others = True
@@ -222,6 +228,7 @@ class _Merged:
         self._valid.add(result.details.get("valid"))
         self._beyond += result.details.get("findings_dropped", 0)
         self._counts.update({(code, severity): times for code, counts in _counts_of(result).items() for severity, times in counts.items()})
+        merge(self._must_support, result.details.get(MUST_SUPPORT, {}))
         _append(self._checks, _compared(result, "score"))
         self._rules.update(_compared(result, "compared"))
         for one in result.details.get("documents", ()):
@@ -263,6 +270,7 @@ class _Merged:
             checks=_means(self._checks),
             findings_dropped=self._beyond + self._report.dropped,
             finding_counts=by_code(self._counts + Counter((finding.code, finding.severity) for finding in bound)),
+            must_support=self._must_support,
         )
         outcome: Outcome = "passed_over" if self._only_others else "unvalidated" if label == "unscored" else "validated"
         return JudgedFile(entry=entry, outcome=outcome, duration_s=self._duration_s)

@@ -8,6 +8,7 @@ from touchstone.schemas.reports.clinical import ClinicalEntry, ClinicalSummary, 
 from touchstone.schemas.result import Finding, Label
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.clinical.batch import ClinicalReport
+from touchstone.scorers.clinical.must_support import TITLE, CoverageCounts
 from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, format_text, reason_text, validity_text
 from touchstone.scorers.reporting.drawing import RULE_CELLS, findings_block, result_lines
 from touchstone.scorers.reporting.findings import (
@@ -52,6 +53,7 @@ def console_pieces(report: ClinicalReport, options: LayoutOptions) -> Iterator[s
         yield console.passed(counted(passed, report.noun))
     if report.summary.total > 1:
         yield console.codes(report.codes(CODES_SHOWN_MAX))
+    yield console.must_support(report.must_support, report.noun)
     yield console.end(report.summary)
 
 
@@ -86,6 +88,11 @@ class _Console:
         for severity, code, findings, files in table.rows:
             lines.append(f"  {findings:>7} {severity:<8} {code}{f' ({files})' if files else ''}")
         return self._joined([*lines, "", ""])
+
+    def must_support(self, counts: CoverageCounts, noun: str) -> str:
+        """Which must-support elements of the claimed profiles were populated in any file; a line per profile."""
+        lines = list(counts.lines(noun))
+        return self._joined([f"{TITLE} of the profiles that are claimed, populated at least once:", *lines, "", ""]) if lines else ""
 
     def end(self, summary: ClinicalSummary) -> str:
         """The summary."""

@@ -23,8 +23,9 @@ from touchstone.scorers.clinical.checks.scores import (
 )
 from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated
-from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, by_code, finding_at, gravest_first, in_order
+from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, MUST_SUPPORT, by_code, finding_at, gravest_first, in_order
 from touchstone.scorers.clinical.format_detection import as_bytes, sniff
+from touchstone.scorers.clinical.must_support import Coverage, merge
 from touchstone.scorers.clinical.reading.line_numbers import with_lines
 from touchstone.scorers.clinical.report import GRAVE, Context, Report
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
@@ -104,6 +105,7 @@ def score_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             FINDING_COUNTS: _counts(validated, consistency, bound),
             "findings_dropped": sum(one.report.total for one in validated) + consistency.total + len(bound) - len(findings),
             **_consistency_details(consistency),
+            **_coverage_details(validated),
         },
         attributes=_attributes(trace),
     )
@@ -136,6 +138,14 @@ def _consistency(given: Sequence[Given], trace: ProductionTrace, settings: Clini
 def _score_of(consistency: Report) -> CheckScore | None:
     """The score of the comparison; None if nothing was compared."""
     return next(iter(score_checks(consistency)), None)
+
+
+def _coverage_details(validated: Iterable[Validated]) -> dict[str, Any]:
+    """The must-support elements of claimed profiles that the documents populate; empty if no profile at hand was claimed."""
+    coverage: Coverage = {}
+    for one in validated:
+        merge(coverage, one.report.must_support)
+    return {MUST_SUPPORT: coverage} if coverage else {}
 
 
 def _consistency_details(consistency: Report) -> dict[str, Any]:

@@ -180,14 +180,14 @@ def test_totals_count_a_fault_once_beyond_what_is_kept_of_a_code_too() -> None:
 def test_an_element_that_a_slice_asks_for_is_missing_once_and_every_slice_is_told() -> None:
     resource = observation(code={"coding": [{"system": "http://loinc.org", "code": "85354-9"}]})
     paths = [
-        (one.path, one.message.split(";")[0])
+        (one.path, one.message.partition(";")[0])
         for one in report(resource, WITH_SHARED).findings
         if one.code.startswith("fhir.profiles.") and one.severity == "major"
     ]
-    assert [message for path, message in paths if path.endswith(".category")] == ["profile bp asks for at least 1 category of the slice VSCat"]
+    assert [message for path, message in paths if path.endswith(".category")] == [f"profile bp|4.0.1 asks for at least 1 category of the slice VSCat ({HL7}observation-category#vital-signs)"]
     assert [message for path, message in paths if path.endswith(".component")] == [
-        "profile bp asks for at least 1 component of the slice SystolicBP",
-        "profile bp asks for at least 1 component of the slice DiastolicBP",
+        "profile bp|4.0.1 asks for at least 1 component of the slice SystolicBP (http://loinc.org#8480-6)",
+        "profile bp|4.0.1 asks for at least 1 component of the slice DiastolicBP (http://loinc.org#8462-4)",
     ]
 
 
@@ -212,5 +212,5 @@ def test_a_constraint_of_r4s_own_profiles_is_told_in_its_own_words() -> None:
     resource = {name: value for name, value in resource.items() if not name.startswith("value")}
     resource["meta"] = {"profile": ["http://hl7.org/fhir/StructureDefinition/vitalsigns"]}
     (told,) = [one for one in report(resource, WITH_SHARED).findings if one.code == "fhir.invariants.vs-2"]
-    assert told.message.startswith("profile vitalsigns: If ")
+    assert told.message.startswith("profile vitalsigns|4.0.1: If ")
     assert "there is no component or hasMember element then either a value[x] or a data absent reason must be present" in told.message

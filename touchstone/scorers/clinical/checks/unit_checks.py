@@ -105,15 +105,23 @@ def check_unit(unit: object, path: str, context: Context, *, loinc: str | None =
 def check_quantity_unit(
     path: str, context: Context, *, unit: object = None, code: object = None, system: object = None, loinc: str | None = None
 ) -> list[Finding]:
-    """Check the unit of a FHIR Quantity at `path`: its `code`, or without one its `unit`.
+    """Check the unit of a FHIR Quantity at `path`: its `code`, if that is of UCUM.
 
-    A code of another system than UCUM is not checked.
+    `unit` is a label for people (R4, datatypes.html#Quantity) and never invalid. Without any code it is the only thing that says the unit, so a label
+    that is no UCUM is a minor finding, and one that is UCUM of another dimension than the LOINC code's a major one.
     """
     if code is not None:
-        if system is not None and system != UCUM_SYSTEM:
-            return []
-        return check_unit(code, f"{path}.code", context, loinc=loinc, system=UCUM_SYSTEM)
-    return check_unit(unit, f"{path}.unit", context, loinc=loinc)
+        return check_unit(code, f"{path}.code", context, loinc=loinc, system=UCUM_SYSTEM) if system == UCUM_SYSTEM else []
+    found = check_unit(unit, f"{path}.unit", context, loinc=loinc)
+    return [_label(one, unit, context) if one.code == "units.invalid" else one for one in found]
+
+
+def _label(finding: Finding, unit: object, context: Context) -> Finding:
+    """The finding about a label that is not UCUM, beside which there is no code."""
+    suggested = suggest_unit(unit) if isinstance(unit, str) else None
+    code = "the unit's UCUM code" if suggested is None else f"code '{suggested}'"
+    message = "The quantity has no coded unit, and its label is not UCUM, so that programs cannot compute with the value"
+    return context.finding("minor", "units.label", finding.path, message, suggestion=f"Add system '{UCUM_SYSTEM}' and {code}", value=unit)
 
 
 def _invalid(unit: str, path: str, context: Context, system: str | None) -> Finding:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from touchstone.scorers.clinical.formats.fhir.tables import element_names
 from touchstone.scorers.clinical.reading.spots import Spot, Step, steps_of
 
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
@@ -203,6 +204,9 @@ class _Walk:
         inner = wanted.members.get(key)
         if inner is not None:
             return inner, key
+        # The name of a member that may be patient text is `?` in paths: any that is none of the standard's.
+        if "?" in wanted.members and key.removeprefix("_") not in element_names():
+            return wanted.members["?"], "?"
         for name in wanted.members:
             stem = name.removesuffix("[x]")
             if stem != name and key.startswith(stem) and key[len(stem) : len(stem) + 1].isupper():

@@ -26,15 +26,15 @@ def _check(document: Document, value: dict[str, Any], data: str, place: Place) -
         return  # `primitives` reports the form of the data.
     size, stated = value.get("size"), value.get("hash")
     if isinstance(size, int) and size != len(content):
-        document.add("major", "fhir.structure.attachment-size", (place, "size", None), "the data is not of the size that is stated")
+        document.add("major", "fhir.structure.attachment-size", (place, "size", None), "size is not the number of bytes of the data")
     digest = _decoded(stated) if isinstance(stated, str) else None
     if digest is None:
         return
     if len(digest) != _SHA1_BYTES:
         # An official example has it in hexadecimal digits: reported, but not counted against the document.
-        document.add("minor", "fhir.structure.attachment-hash", (place, "hash", None), "a hash is SHA-1 in base64: this is of another length")
+        document.add("minor", "fhir.structure.attachment-hash", (place, "hash", None), "hash must be a SHA-1 in base64 (20 bytes); this has another length")
     elif digest != hashlib.sha1(content, usedforsecurity=False).digest():
-        document.add("major", "fhir.structure.attachment-hash", (place, "hash", None), "the hash is not that of the data")
+        document.add("major", "fhir.structure.attachment-hash", (place, "hash", None), "hash is not the SHA-1 of the data")
 
 
 def _decoded(text: str) -> bytes | None:

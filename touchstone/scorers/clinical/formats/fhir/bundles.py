@@ -112,9 +112,9 @@ def _linked(document: Document, bundle: Frame, resolver: Resolver, kind: str) ->
             near = resolver.by_id(reference) is not None
             hint = "; an entry has this type and id, but not by the rules of fullUrl" if near else ""
             if near or kind == "message" or not is_absolute(reference) or reference.startswith("urn:"):
-                document.add("major", "fhir.bundle.unresolved", place, f"this must be in the Bundle and is not{hint}")
+                document.add("major", "fhir.bundle.unresolved", place, f"the resource that this refers to must be in the Bundle, and is not{hint}")
             else:
-                document.add("minor", "fhir.bundle.outside", place, "this should be in the Bundle and is not")
+                document.add("minor", "fhir.bundle.outside", place, "the resource that this refers to should be in the Bundle, and is not")
     _reachable(document, bundle, resolver, kind)
 
 
@@ -137,4 +137,6 @@ def _reachable(document: Document, bundle: Frame, resolver: Resolver, kind: str)
         if id(frame) not in reached:
             # A document is what its Composition reaches (documents.html); a message may carry more than its header names.
             level: Severity = "major" if kind == "document" else "minor"
-            document.add(level, "fhir.bundle.unreachable", frame.place, "no chain of references links this entry with the first one")
+            document.add(
+                level, "fhir.bundle.unreachable", frame.place, "no chain of references links this entry with the first entry (Composition or MessageHeader)"
+            )

@@ -113,7 +113,7 @@ class _CodingRules:
             later = later_codes().get(system, {}).get(code)
             return self._is_good_display(display, (codes[code], later or ""), place)
         if code.lower() in _lower_case_codes(system):
-            self._document.add("minor", "fhir.codings.case", at, "the code system writes this code with other capitals")
+            self._document.add("minor", "fhir.codings.case", at, "the code system writes this code with other capitals; codes are case-sensitive")
         elif grows(system):
             message = f"the code system has no such code as of {terminology_edition()}; a later edition may have it"
             self._document.add("minor", "fhir.codings.unknown", at, message, value=code)

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.checks.json_access import Json
@@ -86,6 +86,10 @@ class Frame:
     def root(self) -> Frame:
         """The resource itself, or the one that contains it."""
         return self.container or self
+
+
+#: Why a message leaves out a name.
+HIDDEN: Final = "it may be patient text; --quote shows it"
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from touchstone.schemas.result import Finding, Severity
 from touchstone.scorers.clinical.formats.fhir.document import breaking
-from touchstone.scorers.clinical.formats.fhir.fault_families import FAMILIES, INVARIANTS, MISSING, PROFILES, SLICE_MISSING
+from touchstone.scorers.clinical.formats.fhir.fault_families import FAMILIES, INVARIANTS, MISSING, PROFILES, REQUIRES, SLICE_MISSING
 from touchstone.scorers.clinical.report import Report
 
 _GRAVITY = {"critical": 0, "major": 1, "minor": 2, "info": 3}
@@ -32,6 +32,8 @@ def drop_duplicates(report: Report, since: int, beyond: Sequence[tuple[str, Seve
     duplicates = {id(one): one for family, below in FAMILIES for one in _milder([one for one in every if one.code in family], below=below)}
     sliced = {one.path for one in every if one.code == SLICE_MISSING and "?" not in one.path}
     duplicates |= {id(one): one for one in every if one.code == MISSING and one.path in sliced}
+    required = {f"{one.path}.{REQUIRES[one.code]}" for one in every if one.code in REQUIRES and "?" not in one.path}
+    duplicates |= {id(one): one for one in every if one.code == MISSING and one.path in required}
     duplicates |= {id(one): one for one in _repeated_requirements(one for one in every if id(one) not in duplicates)}
     if duplicates:
         report.findings[since:] = [one for one in new if id(one) not in duplicates]

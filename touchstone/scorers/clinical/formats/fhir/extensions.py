@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
 from touchstone.scorers.clinical.formats.fhir.cross_version_extensions import cross_version
-from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
+from touchstone.scorers.clinical.formats.fhir.document import HIDDEN, Document, Frame, Place, shown_name
 from touchstone.scorers.clinical.formats.fhir.extension_contexts import by_values, in_context
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES
+from touchstone.scorers.clinical.formats.fhir.names import meant
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
-from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.tables import definitions, element_names
 
 #: URLs that need no definition: examples, the tooling's own extensions, and elements of other FHIR versions.
 _OPEN = re.compile(r"https?://(www\.)?(example\.(org|com)|acme\.com)/|http://hl7\.org/fhir/(tools/|[1-6]\.0/StructureDefinition/extension-)")
@@ -127,13 +128,18 @@ def _problems(use: _Use, known: Json) -> Iterator[_Problem]:
     held = next((key for key in value if key.startswith("value")), None)
     if held is not None and known["values"] is not None and not _is_type(held, known["values"]):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
-        yield "fhir.extensions.type", place, f"this extension does not hold a value of this type; allowed: {allowed}"
+        yield "fhir.extensions.type", place, f"this extension holds a value of another type than its definition allows: {allowed}"
     part = _unknown_part(value, known.get("elements", ()))
     if part is not None:
-        yield "fhir.extensions.part", place, f"the element has no part {use.document.named(part)}; it has: {', '.join(known['elements'][:12])}"
+        listed = ", ".join(known["elements"][:12])
+        yield (
+            "fhir.extensions.part",
+            place,
+            f"{_shown_part(use.document, part, known['elements'])} is no part of the element that this extension carries: {listed}",
+        )
     if known["parts"]:
         # A package's definition is also checked as a profile, which counts the slices.
-        yield from _parts(value, known["parts"], place, counted=value.get("url") in definitions().extensions)
+        yield from _parts(use, known["parts"], counted=value.get("url") in definitions().extensions)
     if not in_context(known, place, use.frame, use.document):
         allowed = ", ".join(one for _, one in known["contexts"][:6])
         yield "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}"
@@ -180,23 +186,35 @@ def _bound(document: Document, holder: Json, value_set: str, place: Place, level
             binding_to(value_set, bare=False, severity=level).check(document, value, at)
 
 
-def _parts(value: Json, known: Json, place: Place, *, counted: bool) -> Iterator[_Problem]:
+def _shown_part(document: Document, name: str, known: Iterable[str]) -> str:
+    """The name of a part that is not one of `known`. A name that is none of the standard's, nor a misspelling of one of these, may be patient text."""
+    is_safe = document.named(name) != "?" or name.removesuffix("[x]") in element_names() or meant(name, known) is not None
+    return f"the part {shown_name(name)}" if is_safe else f"a part (its name is left out, because {HIDDEN})"
+
+
+def _parts(use: _Use, known: Json, *, counted: bool) -> Iterator[_Problem]:
     """The faults of a complex extension's parts: names, types of values and, if `counted`, numbers."""
+    value, place = use.value, use.place
     counts = dict.fromkeys(known, 0)
     for index, part in numbered(value, "extension"):
         name = part.get("url")
         if not isinstance(name, str) or is_absolute(name):
             continue
         if name not in known:
-            yield "fhir.extensions.part", place, "the definition of this extension has no such part"
+            told = f"{_shown_part(use.document, name, known)} is no part of this extension; its definition has: {', '.join(list(known)[:12])}"
+            yield "fhir.extensions.part", (place, "extension", index), told
             continue
         counts[name] += 1
         held = next((key for key in part if key.startswith("value")), None)
         types = known[name][2]
         if held is not None and types and not _is_type(held, types):
             at = (place, "extension", index)
-            yield "fhir.extensions.type", at, f"this part does not hold a value of this type; allowed: {', '.join(types[:8])}"
+            yield "fhir.extensions.type", at, f"the part {shown_name(name)} holds a value of another type; allowed: {', '.join(types[:8])}"
     for name, count in counts.items() if counted else ():
         least, most = known[name][:2]
         if count < least or (most != "*" and count > int(most)):
-            yield "fhir.extensions.part-count", place, f"the definition of this extension allows {least} to {most} of one part; found {count}"
+            yield (
+                "fhir.extensions.part-count",
+                place,
+                f"the definition of this extension allows {least} to {most} of the part {shown_name(name)}; found {count}",
+            )

@@ -13,6 +13,8 @@ ABSENT = frozenset({"fhir.structure.missing", "fhir.profiles.missing"})
 MISSING, SLICE_MISSING = "fhir.profiles.missing", "fhir.profiles.slice-missing"
 #: Families of findings about one fault: at the same place or, if True, also below it.
 FAMILIES = ((CODES, True), (NPIS, True), (ABSENT, False))
+#: Invariant → the member that it requires: a profile that requires the member too reports the same fault.
+REQUIRES = {"fhir.invariants.cpt-2": "system", "fhir.invariants.qty-3": "system"}
 #: Several profiles of a resource may require the same.
 PROFILES, INVARIANTS = "fhir.profiles.", "fhir.invariants."
 #: Prefixes of the codes that may repeat another finding.

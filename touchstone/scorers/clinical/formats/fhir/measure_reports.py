@@ -44,7 +44,7 @@ class _MeasureReport:
         if len(wanted) == len(given) == 1:
             # A single group needs no code; if both have one, the codes must agree.
             if _codings(given[0].get("code")) and _codings(wanted[0].get("code")) and not _same_concept(given[0].get("code"), wanted[0].get("code")):
-                self._add((self._frame.place, "group", 0), "the code of this group is not that of the group of the Measure")
+                self._add((self._frame.place, "group", 0), "this group has another code than the group of the Measure")
             self._group(wanted[0], given[0], (self._frame.place, "group", 0))
             return
         self._matched("group", wanted, self._frame.resource, self._frame.place, self._group)
@@ -62,12 +62,12 @@ class _MeasureReport:
             if found is None:
                 self._add(at, f"the Measure has no {name} with this code")
             elif found in met:
-                self._add(at, f"this {name} is there twice")
+                self._add(at, f"this {name} appears twice")
             else:
                 met.add(found)
                 rule(wanted[found], one, at)
         if self._type != "data-collection" and any(number not in met and not _is_observation(one) for number, one in enumerate(wanted)):
-            self._add((place, name, None), f"the report lacks a {name} of the Measure")
+            self._add((place, name, None), f"the Measure has a {name} that is missing here")
 
     def _group(self, wanted: Json, given: Json, at: Place) -> None:
         self._document.report.fired("measures")
@@ -97,13 +97,13 @@ class _MeasureReport:
             return
         # R4, MeasureReport.group.population.subjectResults: "a List of subject level MeasureReports, one for each subject".
         if relative_type(reference) not in {None, "List"}:
-            self._add((at, "subjectResults", None), "the subjects of a population are listed by a List, and this refers to something else")
+            self._add((at, "subjectResults", None), "this must refer to a List of the subjects, and refers to another type")
             return
         subjects = self._resolver.anywhere(self._frame, reference)
         if subjects is None or subjects.type != "List":
             self._document.skip("numbers of subjects", "a list of subjects is not in the document")
         elif len(objects(subjects.resource.get("entry"))) != count:
-            self._add(at, "the number of subjects in the list is another than the count")
+            self._add(at, "the List has another number of subjects than count says")
 
 
 def _codings(concept: Any) -> list[Json]:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir import primitives
-from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place, shown_name
+from touchstone.scorers.clinical.formats.fhir.document import HIDDEN, Document, Frame, Place, shown_name
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment
 from touchstone.scorers.clinical.formats.fhir.member_plans import LEVELS, UNKNOWN, Plan, Step
+from touchstone.scorers.clinical.formats.fhir.names import meant
 from touchstone.scorers.clinical.formats.fhir.options import DEPTH_MAX, PER_CODE_MAX
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
-
-#: How similar a name must be to an element of its type to be taken for a misspelling.
-_LIKENESS: Final = 0.8
-_NAME_CHARS_MAX: Final = 64
 
 
 class MemberChecks:
@@ -36,11 +32,12 @@ class MemberChecks:
                 self._add(severity, code, (place, name, None) if name else place, message)
                 continue
             # The name may be patient text. One like an element of this type gets a suggestion, if the finding will be kept.
-            wanted = self._document.counts[code, severity] < PER_CODE_MAX and len(name) <= _NAME_CHARS_MAX
-            near = get_close_matches(name.removeprefix("_"), of.fields, 1, _LIKENESS) if wanted else []
-            shown = shown_name(name) if near else self._document.named(name)
-            told = message if shown == "?" else message.replace("this element", f"the element {shown}", 1) + (f"; did you mean {near[0]}?" if near else "")
-            self._add(severity, code, (place, shown, None), told, suggestion=f"Use '{near[0]}'" if near else None)
+            wanted = self._document.counts[code, severity] < PER_CODE_MAX
+            near = meant(name, of.fields) if wanted else None
+            shown = shown_name(name) if near is not None else self._document.named(name)
+            told = f"FHIR R4 has no element {shown} in {of.name}" if shown != "?" else f"{message} in {of.name}; its name is left out, because {HIDDEN}"
+            told += f"; did you mean {near}?" if near is not None else ""
+            self._add(severity, code, (place, shown, None), told, suggestion=f"Use '{near}'" if near is not None else None)
 
     def _value(self, step: Step, found: Field, value: Any, here: Place) -> None:
         problem = primitives.CHECKS[found.type](value)

@@ -122,7 +122,7 @@ class Plans:
         for key in keys:
             step = self.step(key)
             if step is None:
-                problems.append(Problem("major", UNKNOWN, key, "this element does not exist here in FHIR R4"))
+                problems.append(Problem("major", UNKNOWN, key, "FHIR R4 has no such element"))
                 steps.append(Step(None, "?"))
                 continue
             steps.append(step)

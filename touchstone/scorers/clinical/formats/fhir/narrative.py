@@ -32,7 +32,7 @@ def _text_links(document: Document, anchors: list[set[str]]) -> None:
         for part in objects(value.get("extension")) if value.get("url") == _TEXT_LINK else ():
             known = set().union(*anchors) if known is None else known
             if part.get("url") == "htmlid" and isinstance(part.get("valueString"), str) and part["valueString"] not in known:
-                document.add("major", "fhir.narrative.link", place, "the narrative has no element with the id that this link names")
+                document.add("major", "fhir.narrative.link", place, "no element of the narrative has the id that this extension names")
 
 
 def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) -> None:
@@ -49,5 +49,6 @@ def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) 
         for number, link in enumerate(found, 1):
             if link not in known:
                 # The name of an anchor may be patient text; the number of the link is not.
-                which = f"link {number} of {len(found)} inside the page" + (f" (#{shown_name(link)})" if document.context.quote else "")
-                document.add("major", "fhir.narrative.link", place, f"{which} finds no anchor in the narrative")
+                which = f"link {number} of {len(found)} inside this narrative" + (f" (#{shown_name(link)})" if document.context.quote else "")
+                told = f"{which} leads nowhere: no element, anchor or resource of the document has the id that it names"
+                document.add("major", "fhir.narrative.link", place, told, suggestion="Give the id to the element that is meant, or take the link out")

@@ -74,7 +74,7 @@ class _Response:
         enabled = self._enabled(wanted, chain)
         if enabled is False:
             for _, at in given:
-                self._add(at, "this item has answers, and is not enabled by the answers that it depends on")
+                self._add(at, "this item has answers, although the answers that it depends on (enableWhen) do not enable it")
             return
         kind = wanted.get("type")
         if not given:
@@ -82,11 +82,11 @@ class _Response:
                 self._add((place, "item", None), "the Questionnaire requires an item that is absent here")
             return
         if len(given) > 1 and not (kind == "group" and wanted.get("repeats") is True):
-            self._add(given[1][1], "this item may be there only once")
+            self._add(given[1][1], "this item may appear only once")
         if kind == "group":
             self._occurrences(wanted, len(given), given[0][1], "times is this group there")
             if wanted.get("required") is True and enabled and not self._unfinished and not any(objects(item.get("item")) for item, _ in given):
-                self._add(given[0][1], "the Questionnaire requires this group, and it holds nothing")
+                self._add(given[0][1], "the Questionnaire requires this group, and it is empty")
         for item, at in given:
             self._given_item(wanted, item, at, str(kind), bool(enabled), (*chain, id(item)))
 
@@ -102,7 +102,7 @@ class _Response:
             self._level(inner, item, at, chain)
             return
         if "item" in item and not answers:
-            self._add(at, "items inside a question stand in its answer")
+            self._add(at, "items inside a question belong into its answer (item.answer.item)")
         self._answers(wanted, answers, at, enabled)
         for index, answer in enumerate(answers):
             self._level(inner, answer, (at, "answer", index), chain)

@@ -188,7 +188,7 @@ def _target_type(document: Document, resolver: Resolver, frame: Frame, reference
     if conditional:
         bundle = frame.root.bundle
         if bundle is None or bundle.text("type") not in _CONDITIONAL_IN:
-            document.add("major", "fhir.references.conditional", place, "a reference by search belongs only into a transaction")
+            document.add("major", "fhir.references.conditional", place, "a reference by search is only allowed in a transaction Bundle")
         return conditional[1] if conditional[1] in resources else None
     if is_absolute(reference):
         if _URN.match(reference) and frame.root.bundle is not None and not _may_be_elsewhere(frame):
@@ -233,7 +233,7 @@ def _contained(document: Document, frame: Frame) -> None:
         if "#" + identity not in used:
             fragments = _fragments(frame.resource) if fragments is None else fragments
             if "#" + identity not in fragments and not _refers_to_container(inner):
-                message = "nothing in the resource refers to this contained resource, nor it to the resource"
+                message = "nothing in the resource refers to this contained resource, and it does not refer to the resource"
                 document.add("major", "fhir.invariants.dom-3", inner.place, message)
         meta = inner.part("meta")
         if "versionId" in meta or "lastUpdated" in meta:

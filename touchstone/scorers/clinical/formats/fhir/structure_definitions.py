@@ -66,18 +66,18 @@ def _constraint(document: Document, frame: Frame) -> None:
 def _narrows(document: Document, element: Json, base: list[Field], place: Place) -> None:
     most = element.get("max")
     if isinstance(most, str) and not base[0].many and (most == "*" or (most.isdigit() and int(most) > 1)):
-        document.add("major", _CODE, (place, "max", None), "more than the type allows")
+        document.add("major", _CODE, (place, "max", None), "max is greater than the base type allows")
     allowed = {one.type for one in base}
     if base[0].kind == "resource" or allowed & _OPEN or any("." in one for one in allowed):
         return
     for number, one in enumerate(objects(element.get("type"))):
         code = one.get("code")
         if isinstance(code, str) and code not in allowed and not code.startswith(_SYSTEM):
-            document.add("major", _CODE, (place, "type", number), "not a type that this element may have")
+            document.add("major", _CODE, (place, "type", number), "the base type does not allow this type here")
         for profile in one.get("profile") or () if isinstance(one.get("profile"), list) else ():
             tail = profile.removeprefix(_BASE) if isinstance(profile, str) else ""
             if tail not in (profile, code) and tail in definitions().types:  # a code may be anything, a list as well
-                document.add("major", _CODE, (place, "type", number), "the profile it names is another type of R4")
+                document.add("major", _CODE, (place, "type", number), "the profile that it names is for another type of R4")
     for key in element:
         for prefix in ("fixed", "pattern"):
             if key.startswith(prefix) and key[len(prefix) :].lower() not in {one.lower() for one in allowed}:

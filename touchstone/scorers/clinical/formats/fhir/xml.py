@@ -110,7 +110,11 @@ class _Reader:
             if field is not None:
                 number = order[field.element]
                 if number < last:
-                    self._add("order", (place, name, None), "this element stands after one that it must come before")
+                    self._add(
+                        "order",
+                        (place, name, None),
+                        "this element comes too late: FHIR XML has a fixed order of elements, and an element that must follow it comes before it",
+                    )
                 last = max(last, number)
             if (not is_resource and name == "id") or (of is not None and of.name == "Extension" and name == "url"):
                 self._add("attribute", (place, name, None), "this is an attribute in FHIR XML, not an element")
@@ -140,7 +144,7 @@ class _Reader:
             elif name == "url" and of is not None and of.name == "Extension":
                 into["url"] = str(element.get(name))
             else:  # hints for schemas (xsi:schemaLocation) as well
-                self._add("attribute", place, "an attribute that this element has not")
+                self._add("attribute", place, "this element has no such attribute in FHIR XML")
 
     def _text(self, element: Any, place: Place) -> None:
         if any(text and text.strip() for text in (element.text, *(child.tail for child in element))):

@@ -18,6 +18,7 @@ from touchstone.scorers.clinical.formats.fhir.profiles.us_core import rules_of
 from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import LEVELS
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.must_support import merge
 from touchstone.scorers.clinical.report import Report
 
 #: Depth of profiles in profiles: base definitions, profiles of types.
@@ -77,6 +78,9 @@ class Checker(Slicing):
         super().__init__(document, resolver, definitions_at_hand)
         self._fired = 0
         self._supported: dict[int, tuple[str, str, bool]] = {}
+        self._claimed_profiles: dict[str, Profile] = {}
+        self._populated: set[int] = set()
+        self._undecided = set()
         self._nested = 0
         self._extensions: set[tuple[int, str]] = set()
 
@@ -88,15 +92,17 @@ class Checker(Slicing):
             known = self._us_core(url, None)
             claimed = url.partition("|")[0].removeprefix(BASE)
             if not asked and claimed in definitions().resources and claimed != frame.type:
-                self._wrong_claim(f"it claims to be a {claimed}, and is a {frame.type}")
+                self._wrong_claim(f"it claims the profile of {claimed}, and is a {frame.type}")
             if not is_base(url):
                 self._document.skip(f"profile {self._claim(url)}", "no installed package has it" + ("; its invariants were checked" if known else ""))
             return
         if profile.type != frame.type:
             if not asked:
-                self._wrong_claim(f"the profile {named(profile.url)} that it claims is for {profile.type}, and this is a {frame.type}")
+                self._wrong_claim(f"it claims the profile {profile.title}, which is for {profile.type}, and is a {frame.type}")
             return
         self._fired += 1
+        if asked or url in _claimed(frame):
+            self._claimed_profiles[profile.title] = profile
         self._against(profile, frame.resource, frame.place, 0)
         self._us_core(url, profile)
 
@@ -120,6 +126,7 @@ class Checker(Slicing):
     def _us_core(self, url: str, profile: Profile | None) -> bool:
         """Check the invariants of US Core that the package at hand, if any, does not state. Returns True if US Core states any on this profile."""
         known = False
+        title = f"{profile.title} (a rule of other versions of US Core)" if profile is not None else shown_text(url.rsplit("/", 1)[-1])
         for kind, rule in rules_of(url):
             known = True
             if kind != self._frame.type or (profile is not None and rule.key in profile.keys):
@@ -129,7 +136,7 @@ class Checker(Slicing):
             for value, place in self._at(rule.at):
                 if not rule.where or (isinstance(value, dict) and value.get("system") == rule.where):
                     type_name = place[1].lstrip("_")[len(rule.at) :] or None if rule.at else None
-                    self._invariant(rule.invariant, value, place, type_name, of=url, level=level)
+                    self._invariant(rule.invariant, value, place, type_name, of=title, level=level)
         return known
 
     def _at(self, path: str) -> list[tuple[Any, Place]]:
@@ -196,7 +203,7 @@ class Checker(Slicing):
             remedy = f"Leave out {name}" if rule.most == 0 else f"Keep at most {rule.most} {name}"
             self._add("fhir.profiles.too-many", (place, name, None), f"allows at most {rule.most} {name}; found {count}", remedy=remedy)
         if rule.must_support:
-            self._support(rule, place, bool(found))
+            self._support(rule, place, bool(found), populated=any(_has_value(value) for value, _ in found))
         if rule.silent:
             self._fired += count
         else:
@@ -263,8 +270,10 @@ class Checker(Slicing):
             self._document, self._frame, self._supported, self._fired, self._extensions = document, outer, supported, fired, extensions
             self._nested -= 1
 
-    def _support(self, rule: Constraint, place: Place, present: bool) -> None:
-        """Note if a must-support element was present. Rules live as long as the library, so their identity is a key."""
+    def _support(self, rule: Constraint, place: Place, present: bool, *, populated: bool | None) -> None:
+        """Note if a must-support element was present, and has a value. Rules live as long as the library, so their identity is a key."""
+        if populated and not self._nested:
+            self._populated.add(id(rule))
         known = self._supported.get(id(rule))
         if known is None:
             path = ".".join([self._frame.type, *(name for name, _ in self._frame.steps_to(place)), rule.label])
@@ -276,8 +285,32 @@ class Checker(Slicing):
         """Count what was checked, and report must-support elements that appear nowhere in the document."""
         if self._fired:
             self._document.report.fired("profiles", self._fired)
+        self._cover()
         for url, path, seen in sorted(self._supported.values()):
             self._document.report.fired("must-support")
             if not seen:
                 tail = shown_text(url.rsplit("/", 1)[-1])
                 self._document.add("info", "fhir.profiles.must-support", (None, path, None), f"must-support in the profile {tail}, and nowhere in the document")
+
+    def _cover(self) -> None:
+        """Note which must-support elements of the claimed profiles the document populates; a profile that states only differences adds to its base."""
+        for claimed in self._claimed_profiles.values():
+            profile: Profile | None = claimed
+            for _ in range(NESTED_MAX):
+                if profile is None:
+                    break
+                open_ids = tuple(f"{element}." for rule, element in profile.must_support.items() if rule in self._undecided)
+                elements = {
+                    element: True if rule in self._populated else None if rule in self._undecided or element.startswith(open_ids) else False
+                    for rule, element in profile.must_support.items()
+                }
+                if elements:
+                    merge(self._document.report.must_support, {profile.title: elements})
+                profile = None if profile.whole or is_base(profile.base) else self.find(profile.base)
+
+
+def _has_value(value: Any) -> bool:
+    """True if an element has more than an id and extensions, such as a reason why data is absent."""
+    if value.__class__ is Extended:
+        return value.value is not None
+    return not isinstance(value, dict) or not value.keys() <= {"id", "extension"}

@@ -75,7 +75,10 @@ class Constraint:
 
 @dataclass(slots=True)
 class Profile:
-    """One compiled profile. `unread`: keys of invariants with unsupported expressions; `keys`: those of all that it states; `whole`: from a snapshot."""
+    """One compiled profile. `unread`: keys of invariants with unsupported expressions; `keys`: those of all that it states; `whole`: from a snapshot.
+
+    `title`: its name and version, as messages give them. `must_support`: identity of a constraint below `root` → id of its element.
+    """
 
     url: str
     type: str
@@ -84,6 +87,8 @@ class Profile:
     unread: tuple[str, ...]
     whole: bool
     keys: frozenset[str] = frozenset()
+    title: str = ""
+    must_support: dict[int, str] = field(default_factory=dict)
 
 
 def derive(rule: Constraint) -> None:
@@ -154,7 +159,18 @@ def compile_profile(definition: Json, base_keys: frozenset[str]) -> Profile | No
     stated = [one for element in elements if isinstance(element, dict) for one in objects(element.get("constraint"))]
     keys = frozenset(str(one.get("key")) for one in stated if corrected(str(one.get("expression"))) != "true")
     url, base = str(definition.get("url")), str(definition.get("baseDefinition", ""))
-    return Profile(url, kind, base, root, tuple(sorted(set(unread))), part == "snapshot", keys)
+    title = shown_text(url.rsplit("/", 1)[-1]) + (f"|{shown_text(version)}" if isinstance(version := definition.get("version"), str) else "")
+    return Profile(url, kind, base, root, tuple(sorted(set(unread))), part == "snapshot", keys, title, dict(_must_support(root, kind)))
+
+
+def _must_support(rule: Constraint, path: str) -> Iterator[tuple[int, str]]:
+    """The must-support elements of a profile, by identity, with their ids (`Patient.telecom.system`, `Observation.category:VSCat`)."""
+    if rule.must_support and "." in path:
+        yield id(rule), path
+    for child in rule.children.values():
+        yield from _must_support(child, f"{path}.{child.name}")
+    for name, cut in rule.slices.items():
+        yield from _must_support(cut, f"{path}:{name}")
 
 
 def _at_id(root: Constraint, identity: str) -> Constraint:

@@ -7,13 +7,15 @@ from functools import lru_cache
 from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Extended, plain
-from touchstone.scorers.clinical.formats.fhir.profiles.constraints import shown_text
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Constraint, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, listed_sets
 
 #: Codes of a value set, or of an expected value, that one message lists.
 CODES_MAX: Final = 8
 #: Characters of one value.
 CHARS_MAX: Final = 120
+#: Elements below a slice that are looked at for what it fixes: category.coding.code.
+_SLICE_DEPTH: Final = 3
 _HL7: Final = ("http://hl7.org/fhir/", "http://terminology.hl7.org/")
 
 
@@ -34,6 +36,35 @@ def expected_text(stated: Any) -> str:
     if isinstance(stated, bool):
         return str(stated).lower()
     return _shown(str(plain(stated)))
+
+
+def slice_text(cut: Constraint) -> str:
+    """Return how an occurrence gets into a slice, in brackets: the codes or values that the slice fixes, its type, or its profile; empty without any."""
+    found = list(dict.fromkeys(_stated(cut, "", _SLICE_DEPTH)))
+    if not found:
+        profiles = [profile for _, profiles, _ in cut.types for profile in profiles if not is_base(profile)]
+        found = [f"profile {', '.join(map(named, profiles[:CODES_MAX]))}"] if profiles else [f"type {cut.allowed}"] if cut.choice and cut.allowed else []
+    return f" ({'; '.join(found[:CODES_MAX])})" if found else ""
+
+
+def _stated(rule: Constraint, path: str, depth: int) -> Iterator[str]:
+    """What an element of a slice and those below it fix. A system is named beside its code."""
+    stated = rule.fixed if rule.fixed is not None else rule.pattern
+    if stated is not None:
+        yield f"{path} {expected_text(stated)}".strip()
+    elif rule.binding is not None and rule.binding[0] == "required" and path:
+        yield f"{path} of the value set {named(rule.binding[1])}"
+    elif depth:
+        code, system = rule.children.get("code"), rule.children.get("system")
+        if code is not None and code.fixed is not None and system is not None and system.fixed is not None:
+            yield f"{_shown(str(plain(system.fixed)))}#{_shown(str(plain(code.fixed)))}"
+            return
+        for cut in rule.slices.values():
+            if cut.least:
+                yield from _stated(cut, path, depth)
+        for name, child in rule.children.items():
+            if child.least or child.fixed is not None or child.pattern is not None or name in {"coding", "code", "system"}:
+                yield from _stated(child, f"{path}.{child.short}".strip("."), depth - 1)
 
 
 def _shown(text: str) -> str:

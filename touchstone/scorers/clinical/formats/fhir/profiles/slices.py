@@ -10,7 +10,7 @@ from touchstone.scorers.clinical.formats.fhir.document import Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, capital, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
-from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import CODES_MAX
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import CODES_MAX, slice_text
 from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import ValueChecks
 from touchstone.scorers.clinical.formats.fhir.references import relative_type
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
@@ -22,13 +22,16 @@ OPEN: Final = "open"
 class Slicing(ValueChecks):
     """Sorts the occurrences of an element into slices, and checks them."""
 
+    #: Slices into which no occurrence can be sorted, by identity.
+    _undecided: set[int]
+
     @abstractmethod
     def _constraint(self, rule: Constraint, value: Any, place: Place, depth: int) -> None:
         """Check one occurrence of an element."""
 
     @abstractmethod
-    def _support(self, rule: Constraint, place: Place, present: bool) -> None:
-        """Note if a must-support element was present."""
+    def _support(self, rule: Constraint, place: Place, present: bool, *, populated: bool | None) -> None:
+        """Note if a must-support element was present, and if it has a value (None if that cannot be decided)."""
 
     def _slices(self, rule: Constraint, found: list[tuple[Any, Place]], place: Place, depth: int) -> None:
         """Sort the occurrences of an element into its slices, check them, and count them."""
@@ -37,21 +40,23 @@ class Slicing(ValueChecks):
             name = self._slice_of(rule, value, at)
             if name is None:
                 self._document.skip(f"slices of {rule.name}", "the discriminator is not supported")
+                self._undecided.update(map(id, rule.slices.values()))
                 return
             if name:
                 counts[name] += 1
                 self._constraint(rule.slices[name], value, at, depth)
             elif rule.closed:
                 slices = ", ".join(shown_text(one) for one in list(rule.slices)[:CODES_MAX])
-                self._add("fhir.profiles.slice", at, f"allows only these slices of {rule.short}, and this is none: {slices}")
+                self._add("fhir.profiles.slice", at, f"allows only {rule.short} of these slices, and this is of none: {slices}")
         for name, cut in rule.slices.items():
             if cut.must_support:
-                self._support(cut, place, counts[name] > 0)
+                self._support(cut, place, counts[name] > 0, populated=counts[name] > 0)
             of_slice = f"{rule.short} of the slice {shown_text(name)}"
+            stated = slice_text(cut)
             at = (place, rule.short, None)
             if counts[name] < cut.least:
-                message = f"asks for at least {cut.least} {of_slice}; found {counts[name]}"
-                self._add("fhir.profiles.slice-missing", at, message, remedy=f"Add {of_slice}")
+                message = f"asks for at least {cut.least} {of_slice}{stated}; found {counts[name]}"
+                self._add("fhir.profiles.slice-missing", at, message, remedy=f"Add {of_slice}{stated}")
             elif cut.most is not None and counts[name] > cut.most:
                 self._add("fhir.profiles.slice-too-many", at, f"allows at most {cut.most} {of_slice}; found {counts[name]}")
 

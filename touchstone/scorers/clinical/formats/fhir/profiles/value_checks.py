@@ -39,7 +39,7 @@ class ValueChecks(ABC):
     def _add(self, code: str, place: Place, message: str, *, remedy: str | None = None, value: object = None, level: Severity = "major") -> None:
         """Report a breach of the current profile, by the profile's name."""
         suggestion = remedy or _REMEDY
-        self._document.add(level, code, place, f"profile {named(self._profile.url)} {message}", suggestion=suggestion, value=value)
+        self._document.add(level, code, place, f"profile {self._profile.title} {message}", suggestion=suggestion, value=value)
 
     @abstractmethod
     def _conforms(self, frame: Frame, url: str) -> bool:
@@ -75,7 +75,7 @@ class ValueChecks(ABC):
     def _invariants(self, rule: Constraint, value: Any, place: Place) -> None:
         kind = place[1].lstrip("_")[len(rule.short) :] or None if rule.choice else None
         for invariant in rule.invariants if value.__class__ is not dict else _undecided(rule, (*value,)):
-            self._invariant(invariant, value, place, kind, of=self._profile.url)
+            self._invariant(invariant, value, place, kind, of=self._profile.title)
 
     def _invariant(self, invariant: Invariant, value: Any, place: Place, kind: str | None, *, of: str, level: Severity | None = None) -> None:
         frame = self._frame
@@ -84,7 +84,7 @@ class ValueChecks(ABC):
         environment = Environment(frame.resource, frame.root.resource, value, self._resolve, kind, self._member)
         verdict = invariant.holds(value, environment)
         if verdict is False:
-            message = f"profile {named(of)}: {invariant.human}"
+            message = f"profile {of}: {invariant.human}"
             self._document.add(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, message)
         elif verdict is None:
             self._document.skip(f"invariant {shown_text(invariant.key)}", "the document alone cannot tell")
