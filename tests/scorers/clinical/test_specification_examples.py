@@ -132,7 +132,7 @@ RESOURCES: list[tuple[dict[str, Any], str, str, str, str]] = [
     ),
     # Priority 6
     (observation("2345-7", effectiveDateTime="2026-01-02T10:00:00"), "major", "fhir.primitives.timezone", "Observation.effectiveDateTime", "timezone"),
-    (patient(effectiveDateTime="2026-01-02T10:00:00"), "major", "fhir.structure.unknown-element", "Patient.effectiveDateTime", "does not exist"),
+    (patient(effectiveDateTime="2026-01-02T10:00:00"), "major", "fhir.structure.unknown-element", "Patient.effectiveDateTime", "no element effectiveDateTime"),
     # Priority 8
     (LOWER_CASE, "minor", "units.style", "Observation[0].valueQuantity.unit", "Unit is valid UCUM; an upper-case L for litre is preferred"),
     (RARE_UNIT, "minor", "units.uncommon", "Observation[0].referenceRange[0].low.code", "Unit not in common list, may need verification"),

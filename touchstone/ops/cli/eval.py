@@ -44,6 +44,7 @@ Hl7v2ProfileOption = Annotated[
     list[Path] | None,
     typer.Option("--hl7v2-profile", help="HL7 v2 conformance profile in NIST's XML: its PROFILE.xml or a folder; repeatable.", show_default=False),
 ]
+SuppressOption = Annotated[Path | None, typer.Option("--suppress", help="List of known issues (TOML or JSON) whose findings do not count.", show_default=False)]
 MinPassRateOption = Annotated[
     float | None, typer.Option("--min-pass-rate", min=0.0, max=1.0, help="Gate: exit 0 if this share (0-1) passes, else 1.", show_default=False)
 ]
@@ -270,6 +271,7 @@ def validate(
     profile: ProfileOption = None,
     package: PackageOption = None,
     hl7v2_profile: Hl7v2ProfileOption = None,
+    suppress: SuppressOption = None,
     config: ClinicalConfigOption = None,
 ) -> None:
     """Validate clinical files of any mix and report them; the format of each is recognised from its content.
@@ -287,7 +289,7 @@ def validate(
     from touchstone.scorers.clinical import SUITE
 
     with one_line_errors():
-        settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package, hl7v2_profiles=hl7v2_profile)
+        settings = _settings(config, formats=formats, quote=quote, profiles=profile, packages=package, hl7v2_profiles=hl7v2_profile, suppress=suppress)
         paths = paths_of(files)
         places = written.places()
         earlier = earlier_report(SUITE, compared)
@@ -308,6 +310,7 @@ def _settings(
     profiles: list[str] | None,
     packages: list[Path] | None,
     hl7v2_profiles: list[Path] | None = None,
+    suppress: Path | None = None,
 ) -> "ClinicalSettings":
     """Command line > environment > document > defaults."""
     from touchstone.scorers.clinical.settings import DOCUMENT_NAME, resolve
@@ -323,6 +326,7 @@ def _settings(
     fhir = {"profiles": profiles, "packages": packages}
     overrides |= {"fhir": given} if (given := {name: value for name, value in fhir.items() if value}) else {}
     overrides |= {"hl7v2": {"profiles": hl7v2_profiles}} if hl7v2_profiles else {}
+    overrides |= {"suppress": suppress} if suppress is not None else {}
     return resolve(os.environ, document, overrides, document_name=str(path))
 
 

@@ -46,7 +46,13 @@ def junit_pieces(view: View, options: LayoutOptions | None = None) -> Iterator[s
             if suite != begun:
                 yield "\t</testsuite>\n" if begun is not None else ""
                 yield f"\t<testsuite name={_quoted(suite)} timestamp={_quoted(view.generated_at)}{_counts(*counts)}>\n"
-                yield _properties([*_rate(Rate(passed, judged)), *(_changes(options) if begun is None and options is not None else ())])
+                yield _properties(
+                    [
+                        *_rate(Rate(passed, judged)),
+                        *(view.properties if begun is None else ()),
+                        *(_changes(options) if begun is None and options is not None else ()),
+                    ]
+                )
                 begun = suite
             yield xml
         yield "\t</testsuite>\n" if begun is not None else ""

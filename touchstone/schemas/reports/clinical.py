@@ -25,6 +25,7 @@ class ClinicalEntry(Outbound):
     begin with the place of the document (`outputs.fhir/structure`), as the paths of its findings do. `findings_dropped`: findings
     beyond the bound of one file. `finding_counts`: code → severity → findings, those beyond the bound too.
     `must_support`: profile that a resource claims → must-support element → whether any document populates it; null if it cannot be decided.
+    `suppressed`: entry of the list of known issues → findings that it suppressed, which count nowhere else.
     """
 
     file: str
@@ -40,6 +41,7 @@ class ClinicalEntry(Outbound):
     findings_dropped: Count = 0
     finding_counts: dict[str, dict[Severity, Count]] = Field(default_factory=dict)
     must_support: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
+    suppressed: dict[str, Count] = Field(default_factory=dict)
 
 
 class WrittenFinding(Finding):

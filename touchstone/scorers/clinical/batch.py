@@ -14,7 +14,8 @@ from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.clinical.file_entries import Entry, judged_files
 from touchstone.scorers.clinical.must_support import CoverageCounts
 from touchstone.scorers.clinical.settings import ClinicalSettings
-from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text
+from touchstone.scorers.clinical.suppression import SuppressionCounts, SuppressList, read_list
+from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text, suppressed_lines
 from touchstone.scorers.reporting import (
     EXIT_ERROR,
     EXIT_FAIL,
@@ -79,6 +80,7 @@ class ClinicalReport:
     mean_intervals: Mapping[str, Interval] = field(default_factory=dict)
     code_counts: CodeCounts = field(default_factory=CodeCounts)
     must_support: CoverageCounts = field(default_factory=CoverageCounts)
+    suppressed: SuppressionCounts = field(default_factory=lambda: SuppressionCounts(SuppressList(), {}))
 
     def codes(self, most: int) -> Table | None:
         """How many findings there are of each code, and in how many files; None without any."""
@@ -111,6 +113,7 @@ def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
         mean_intervals=tally.mean_intervals(facts.suite.metrics),
         code_counts=tally.codes,
         must_support=tally.must_support,
+        suppressed=SuppressionCounts(read_list(_settings(facts).suppress), dict(tally.suppressed)),
     )
 
 
@@ -137,6 +140,7 @@ class FileCounts:
         self.not_validated_more = 0
         self.codes = CodeCounts()
         self.must_support = CoverageCounts()
+        self.suppressed: Counter[str] = Counter()
 
     def watched(self, entries: Iterable[Entry], facts: RunFacts) -> Iterator[Entry]:
         """The same entries, each counted as it is read."""
@@ -165,6 +169,7 @@ class FileCounts:
         self._invalid += entry.valid is False
         self.codes.add(counts_of_entry(entry))
         self.must_support.add(entry.must_support)
+        self.suppressed.update(entry.suppressed)
         if (overall := entry.scores.get("overall")) is not None:
             self._overall.append(overall)
         for name in ("overall", "format", "terminology"):
@@ -221,7 +226,8 @@ def verdict(report: ClinicalReport, gate: Gate | None = None) -> Verdict:
     summary, noun = report.summary, report.noun
     judged = _judged(summary, noun, gate or Gate())
     passed_over = f"; {counted(summary.passed_over, noun)} of no known or wanted format passed over" if summary.passed_over else ""
-    return replace(judged, reason=f"{judged.reason}{passed_over}")
+    suppressed = f"; {short}" if (short := report.suppressed.in_short) else ""
+    return replace(judged, reason=f"{judged.reason}{passed_over}{suppressed}")
 
 
 def _judged(summary: ClinicalSummary, noun: str, gate: Gate) -> Verdict:
@@ -255,7 +261,7 @@ def view(report: ClinicalReport) -> View:
     counts += f", {summary.unvalidated} not validated" if summary.unvalidated else ""
     counts += f", {summary.problems} not read" if summary.problems else ""
     counts += f", {summary.invalid} not valid by the standard" if summary.invalid else ""
-    tables = (report.codes(CODES_MAX), report.must_support.table(report.noun))
+    tables = (report.codes(CODES_MAX), report.must_support.table(report.noun), report.suppressed.table())
     labels = {"Pass": summary.passed, "Warn": summary.warned, "Fail": summary.failed, "unscored": summary.unvalidated + summary.problems}
     return View(
         title="Clinical validation",
@@ -277,6 +283,7 @@ def view(report: ClinicalReport) -> View:
         distributions=report.distributions,
         case_columns=(report.noun.capitalize(), "Type", "Label", "Valid", "Findings", "Overall", "Format", "Terminology"),
         numeric_columns=frozenset({5, 6, 7}),
+        properties=tuple(("suppressed", line) for line in report.suppressed.lines()),
         cases=Reiterable(lambda: map(_case, report.files)),
     )
 
@@ -299,6 +306,7 @@ def _case(judged: JudgedFile) -> CaseView:
         values=entry.scores,
         findings=entry.findings,
         findings_dropped=entry.findings_dropped,
+        details=suppressed_lines(entry),
         valid=entry.valid,
         finding_counts=counts_of_entry(entry),
         duration_s=judged.duration_s,

@@ -16,6 +16,7 @@ from touchstone.scorers.clinical.formats import ccda, fhir, hl7v2
 from touchstone.scorers.clinical.reading.line_numbers import with_lines
 from touchstone.scorers.clinical.report import GRAVE, Context, Report, now_utc
 from touchstone.scorers.clinical.settings import ClinicalSettings
+from touchstone.scorers.clinical.suppression import read_list
 from touchstone.scorers.clinical.validator_options import ccda_options, check_packages, check_rules, fhir_options, hl7v2_profiles, membership_source
 
 #: The clock of a document is set to one of these years.
@@ -61,6 +62,7 @@ class DocumentValidator:
         check_rules(self._ccda)
         self._hl7v2_profiles = hl7v2_profiles(settings)
         self._context = Context(now, quote=settings.quote)
+        self.suppressions = read_list(settings.suppress)
 
     @property
     def asks_others(self) -> bool:
@@ -93,13 +95,17 @@ class DocumentValidator:
         context = self._context if moment is None else replace(self._context, now=lambda: moment)
         if form == "fhir":
             report = fhir.validate(data, context, self._options)
+            self.suppressions.apply(report)
             return _judged(form, report, fhir.is_valid)
         if form == "hl7v2":
             report = hl7v2.validate(data, context, source=self._source, profiles=self._hl7v2_profiles)
+            self.suppressions.apply(report)
             return _judged(form, report, _conforms)
         if form == "ccda":
             report = ccda.validate(data, context, self._ccda)
-            return _judged(form, report, ccda.is_valid, validated=ccda.was_validated(report))
+            was_validated = ccda.was_validated(report)
+            self.suppressions.apply(report)
+            return _judged(form, report, ccda.is_valid, validated=was_validated)
         report = Report()
         report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
         return Validated(form, report, score_report(report), None, "unscored")

@@ -28,6 +28,8 @@ FINDING_COUNTS: Final = "finding_counts"
 CONSISTENCY: Final = "consistency"
 #: In the details: which must-support elements of the claimed profiles the documents populate; absent if no profile at hand was claimed.
 MUST_SUPPORT: Final = "must_support"
+#: In the details: entry of the list of known issues → findings that it suppressed; absent if none did.
+SUPPRESSED: Final = "suppressed"
 NOTHING_SCORED: Final = ("format", "terminology", "clinical")
 _GRAVEST_FIRST: Final = {"critical": 0, "major": 1, "minor": 2, "info": 3}
 _OUTCOMES: Final[Mapping[str, Outcome]] = {"unreadable": "problem", "passed_over": "passed_over", "unknown": "unvalidated", "invalid": "unvalidated"}
@@ -80,6 +82,7 @@ def of_event(result: ScoreResult) -> JudgedFile:
         findings_dropped=result.details.get("findings_dropped", 0),
         finding_counts=_counts_of(result),
         must_support=result.details.get(MUST_SUPPORT, {}),
+        suppressed=result.details.get(SUPPRESSED, {}),
     )
     return JudgedFile(entry=entry, outcome="unvalidated" if result.label == "unscored" else "validated", duration_s=_seconds(result))
 
@@ -141,6 +144,7 @@ def _of_document(result: ScoreResult) -> JudgedFile:
         findings_dropped=one["findings_dropped"],
         finding_counts=_counts_of(result),
         must_support=result.details.get(MUST_SUPPORT, {}),
+        suppressed=result.details.get(SUPPRESSED, {}),
     )
     return JudgedFile(entry=entry, outcome="unvalidated" if entry.label == "unscored" else "validated", duration_s=_seconds(result))
 
@@ -194,6 +198,7 @@ class _Merged:
         self._counts: Counter[tuple[str, Severity]] = Counter()
         self._beyond = 0
         self._must_support: Coverage = {}
+        self._suppressed: Counter[str] = Counter()
         self._not_checked: dict[NotChecked, None] = {}
         self._valid: set[bool | None] = set()
         self._only_others = True
@@ -228,6 +233,7 @@ class _Merged:
         self._valid.add(result.details.get("valid"))
         self._beyond += result.details.get("findings_dropped", 0)
         self._counts.update({(code, severity): times for code, counts in _counts_of(result).items() for severity, times in counts.items()})
+        self._suppressed.update(result.details.get(SUPPRESSED, {}))
         merge(self._must_support, result.details.get(MUST_SUPPORT, {}))
         _append(self._checks, _compared(result, "score"))
         self._rules.update(_compared(result, "compared"))
@@ -271,6 +277,7 @@ class _Merged:
             findings_dropped=self._beyond + self._report.dropped,
             finding_counts=by_code(self._counts + Counter((finding.code, finding.severity) for finding in bound)),
             must_support=self._must_support,
+            suppressed=dict(self._suppressed),
         )
         outcome: Outcome = "passed_over" if self._only_others else "unvalidated" if label == "unscored" else "validated"
         return JudgedFile(entry=entry, outcome=outcome, duration_s=self._duration_s)

@@ -9,6 +9,8 @@ from touchstone.schemas.result import Finding, Label
 from touchstone.schemas.trace import CLINICAL_FORMATS
 from touchstone.scorers.clinical.batch import ClinicalReport
 from touchstone.scorers.clinical.must_support import TITLE, CoverageCounts
+from touchstone.scorers.clinical.suppression import TITLE as SUPPRESSED_TITLE
+from touchstone.scorers.clinical.suppression import SuppressionCounts
 from touchstone.scorers.clinical.words import DIMENSIONS, FORMAT_NAMES, format_text, reason_text, validity_text
 from touchstone.scorers.reporting.drawing import RULE_CELLS, findings_block, result_lines
 from touchstone.scorers.reporting.findings import (
@@ -53,6 +55,7 @@ def console_pieces(report: ClinicalReport, options: LayoutOptions) -> Iterator[s
         yield console.passed(counted(passed, report.noun))
     if report.summary.total > 1:
         yield console.codes(report.codes(CODES_SHOWN_MAX))
+    yield console.suppressed(report.suppressed)
     yield console.must_support(report.must_support, report.noun)
     yield console.end(report.summary)
 
@@ -88,6 +91,11 @@ class _Console:
         for severity, code, findings, files in table.rows:
             lines.append(f"  {findings:>7} {severity:<8} {code}{f' ({files})' if files else ''}")
         return self._joined([*lines, "", ""])
+
+    def suppressed(self, counts: SuppressionCounts) -> str:
+        """The entries of the list of known issues, and how many findings each suppressed."""
+        lines = [f"  {visible(line)}" for line in counts.lines()]
+        return self._joined([f"{SUPPRESSED_TITLE}:", *lines, "", ""]) if lines else ""
 
     def must_support(self, counts: CoverageCounts, noun: str) -> str:
         """Which must-support elements of the claimed profiles were populated in any file; a line per profile."""

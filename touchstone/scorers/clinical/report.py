@@ -39,7 +39,7 @@ class Report:
     `rules_fired`: group of rules → how many times one of them was evaluated; all zero means that nothing was validated, which is
     never a pass. `beyond`: findings that were counted and not kept, by code and severity; scores and verdicts use `counts`, which
     includes them, so that a bound on the findings kept never changes the verdict. `findings_max`: how many are kept. `must_support`: profile → must-support
-    element → whether the document populates it (see `must_support`).
+    element → whether the document populates it (see `must_support`). `suppressed`: entry of the list of known issues → findings that it took out.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -48,6 +48,7 @@ class Report:
     beyond: Counter[tuple[str, Severity]] = field(default_factory=Counter)
     findings_max: int = FINDINGS_MAX
     must_support: dict[str, dict[str, bool | None]] = field(default_factory=dict)
+    suppressed: Counter[str] = field(default_factory=Counter)
     _codes: Counter[str] | None = field(default=None, compare=False, repr=False)
     _settled: bool = field(default=False, compare=False, repr=False)
     _seen: set[tuple[str, str, str, str]] = field(default_factory=set, compare=False, repr=False)

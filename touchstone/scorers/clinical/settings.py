@@ -11,6 +11,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_v
 
 from touchstone.schemas.settings.house import Section
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
+from touchstone.scorers.clinical.suppression import fingerprint_of
 from touchstone.scorers.settings import Key, Resolver, variables
 
 NAME = "clinical"
@@ -145,6 +146,7 @@ class ClinicalSettings(Section):
     judge: JudgeRequestSettings = JudgeRequestSettings()
     conformance: ConformanceRequestSettings = ConformanceRequestSettings()
     quote: bool = False
+    suppress: Path | None = Field(None, description="a list of known issues (TOML or JSON) whose findings do not count; docs/clinical-suppress.md")
     consistency: bool = Field(True, description="compare the formats of a trace, and its persona, with each other")
 
     @field_validator("formats")
@@ -184,6 +186,7 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
         "fhir": fhir.model_dump(mode="json", exclude={"packages"}) | {"packages": [_digest(path) for path in fhir.packages]},
         "ccda": ccda.model_dump(mode="json", exclude={"rules", "xsd"})
         | {"rules": [_digest(path) for path in ccda.rules], "xsd": None if ccda.xsd is None else _digest(ccda.xsd)},
+        **({"suppress": fingerprint_of(settings.suppress)} if settings.suppress is not None else {}),
         # Only where some are loaded, so that the fingerprint of others stays what it was.
         **({"hl7v2": {"profiles": [_digest_of_all(path) for path in settings.hl7v2.profiles]}} if settings.hl7v2.profiles else {}),
     }

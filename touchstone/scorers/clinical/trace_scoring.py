@@ -23,12 +23,13 @@ from touchstone.scorers.clinical.checks.scores import (
 )
 from touchstone.scorers.clinical.consistency import Given, check_consistency
 from touchstone.scorers.clinical.documents import DocumentValidator, Validated
-from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, MUST_SUPPORT, by_code, finding_at, gravest_first, in_order
+from touchstone.scorers.clinical.file_entries import CONSISTENCY, FINDING_COUNTS, MUST_SUPPORT, SUPPRESSED, by_code, finding_at, gravest_first, in_order
 from touchstone.scorers.clinical.format_detection import as_bytes, sniff
 from touchstone.scorers.clinical.must_support import Coverage, merge
 from touchstone.scorers.clinical.reading.line_numbers import with_lines
 from touchstone.scorers.clinical.report import GRAVE, Context, Report
 from touchstone.scorers.clinical.settings import ClinicalSettings, Limits
+from touchstone.scorers.clinical.suppression import SuppressList
 from touchstone.scorers.reporting.findings import bounded
 
 #: Bounds of the findings, documents and rules in one result: a trace may hold a thousand documents, and its result must fit one event.
@@ -80,7 +81,7 @@ def score_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             attributes=_attributes(trace),
         )
     validated = [one for _, one in every]
-    consistency = _consistency(given, trace, settings)
+    consistency = _consistency(given, trace, settings, validator.suppressions)
     label_max, why = _label_max(validated, consistency)
     values, missing = _values(validated, _score_of(consistency))
     bound = bound_finding(weighted := values.get("overall"), label_max, why)
@@ -106,6 +107,7 @@ def score_trace(trace: ProductionTrace, validator: DocumentValidator, settings: 
             "findings_dropped": sum(one.report.total for one in validated) + consistency.total + len(bound) - len(findings),
             **_consistency_details(consistency),
             **_coverage_details(validated),
+            **_suppressed_details([*(one.report for one in validated), consistency]),
         },
         attributes=_attributes(trace),
     )
@@ -121,7 +123,7 @@ def _validated(content: str | bytes | dict[str, Any], form: ClinicalFormat, vali
     return validated
 
 
-def _consistency(given: Sequence[Given], trace: ProductionTrace, settings: ClinicalSettings) -> Report:
+def _consistency(given: Sequence[Given], trace: ProductionTrace, settings: ClinicalSettings, suppressions: SuppressList) -> Report:
     """The report on contradictions between the formats of a trace, and its persona."""
     if not settings.consistency or (len({one.form for one in given}) < 2 and not trace.persona):
         return Report()
@@ -132,6 +134,7 @@ def _consistency(given: Sequence[Given], trace: ProductionTrace, settings: Clini
         placed = with_lines([report.findings[number] for number in of_document], one.content, one.form, beginning)
         for number, finding in zip(of_document, placed, strict=True):
             report.findings[number] = finding
+    suppressions.apply(report)
     return report
 
 
@@ -146,6 +149,14 @@ def _coverage_details(validated: Iterable[Validated]) -> dict[str, Any]:
     for one in validated:
         merge(coverage, one.report.must_support)
     return {MUST_SUPPORT: coverage} if coverage else {}
+
+
+def _suppressed_details(reports: Iterable[Report]) -> dict[str, Any]:
+    """How many findings each entry of the list of known issues suppressed; empty if none did."""
+    counts: Counter[str] = Counter()
+    for report in reports:
+        counts.update(report.suppressed)
+    return {SUPPRESSED: dict(sorted(counts.items()))} if counts else {}
 
 
 def _consistency_details(consistency: Report) -> dict[str, Any]:

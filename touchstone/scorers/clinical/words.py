@@ -31,7 +31,13 @@ def counts_of_entry(entry: ClinicalEntry) -> Counts:
 def validity_text(entry: ClinicalEntry) -> str:
     """`Valid: no; 1 critical, 2 major`: shown before the score, because a few faults among many values hardly change the score."""
     valid = {True: "yes", False: "no, a rule of the standard is broken", None: "not checked"}[entry.valid]
-    return f"Valid: {valid}; {counts_text(entry) or 'no findings'}"
+    suppressed = f"; suppressed: {sum(entry.suppressed.values())}" if entry.suppressed else ""
+    return f"Valid: {valid}; {counts_text(entry) or 'no findings'}{suppressed}"
+
+
+def suppressed_lines(entry: ClinicalEntry) -> tuple[str, ...]:
+    """How many findings each entry of the list of known issues suppressed."""
+    return tuple(f"suppressed by {name}: {times}" for name, times in sorted(entry.suppressed.items()))
 
 
 def scores_text(entry: ClinicalEntry) -> str:

@@ -155,6 +155,7 @@ class View:
     """A report, ready to be laid out. `suite`: empty for a report that is not of one. `facts`: short lines of origin (suite, configuration, models).
 
     `noun`: the word for a case. `rate`: cases that pass, and cases that count; by default the Pass labels among the scored cases.
+    `properties`: name and value of facts about the whole, for JUnit, which has no tables.
     """
 
     title: str
@@ -175,6 +176,7 @@ class View:
     distributions: Sequence[Distribution] = ()
     problems: Sequence[Problem] = ()
     rate: Rate | None = None
+    properties: Sequence[tuple[str, str]] = ()
 
     @property
     def pass_rate(self) -> Rate:

@@ -184,7 +184,9 @@ def test_an_element_that_a_slice_asks_for_is_missing_once_and_every_slice_is_tol
         for one in report(resource, WITH_SHARED).findings
         if one.code.startswith("fhir.profiles.") and one.severity == "major"
     ]
-    assert [message for path, message in paths if path.endswith(".category")] == [f"profile bp|4.0.1 asks for at least 1 category of the slice VSCat ({HL7}observation-category#vital-signs)"]
+    assert [message for path, message in paths if path.endswith(".category")] == [
+        f"profile bp|4.0.1 asks for at least 1 category of the slice VSCat ({HL7}observation-category#vital-signs)"
+    ]
     assert [message for path, message in paths if path.endswith(".component")] == [
         "profile bp|4.0.1 asks for at least 1 component of the slice SystolicBP (http://loinc.org#8480-6)",
         "profile bp|4.0.1 asks for at least 1 component of the slice DiastolicBP (http://loinc.org#8462-4)",

@@ -1,0 +1,228 @@
+"""Known issues: findings that a list suppresses, each entry with a reason and an expiry date.
+
+A suppressed finding counts in no score, label or verdict; results and reports say how many there are, by which entry. The list is read when a command or
+worker starts, and an entry that has expired by then (in UTC) suppresses nothing. The entries in force are part of the config digest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+
+from touchstone.schemas.faults import explain
+from touchstone.schemas.result import Finding, Severity
+from touchstone.schemas.settings.house import Section
+from touchstone.scorers.base import ConfigError
+from touchstone.scorers.clinical.report import Report
+from touchstone.scorers.reporting.view import Table
+from touchstone.scorers.reporting.words import counted
+
+ENTRIES_MAX: Final = 1_000
+#: Title of the table in reports.
+TITLE: Final = "Suppressed findings"
+BYTES_MAX: Final = 1_048_576
+#: Where a profile's findings name it: name and version.
+_PROFILE: Final = re.compile(r"profile (\S+?)(?:\|(\S+?))?:? ")
+#: Codes of findings that may name a profile.
+_OF_PROFILES: Final = ("fhir.profiles.", "fhir.invariants.")
+_INDEX: Final = re.compile(r"\[\d+\]")
+_OUTPUT: Final = re.compile(r"outputs\.\w+(?:\[\d+\])?/")
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+class Entry(Section):
+    """One known issue. `code`, `path`: `*` is any text; a path without numbers means any number. All that are given must match."""
+
+    code: Text | None = None
+    path: Text | None = None
+    profile: Text | None = None
+    reason: Text
+    expires: date
+    critical: bool = False
+
+    @model_validator(mode="after")
+    def _names_something(self) -> Self:
+        if self.code is None and self.path is None and self.profile is None:
+            raise ValueError("name a code, a path or a profile")
+        return self
+
+    @property
+    def name(self) -> str:
+        """The entry in reports."""
+        parts = (self.code, f"at {self.path}" if self.path else None, f"of profile {self.profile}" if self.profile else None)
+        return " ".join(part for part in parts if part)
+
+    def matches(self, finding: Finding) -> bool:
+        """True if this entry suppresses a finding."""
+        return self._matches_code(finding.code, finding.severity) and self._matches_path(finding.path) and self._matches_profile(finding)
+
+    def matches_any(self, code: str, severity: Severity) -> bool:
+        """True if this entry suppresses every finding of a code and severity, wherever it is."""
+        return self.path is None and self.profile is None and self._matches_code(code, severity)
+
+    def _matches_code(self, code: str, severity: Severity) -> bool:
+        return (severity != "critical" or self.critical) and (self.code is None or _pattern(self.code).fullmatch(code) is not None)
+
+    def _matches_path(self, path: str) -> bool:
+        if self.path is None:
+            return True
+        inside = _OUTPUT.sub("", path, count=1) if path.startswith("outputs.") else path
+        shown = inside if "[" in self.path else _INDEX.sub("", inside)
+        return _pattern(self.path).fullmatch(shown) is not None
+
+    def _matches_profile(self, finding: Finding) -> bool:
+        if self.profile is None:
+            return True
+        found = _PROFILE.match(finding.message) if finding.code.startswith(_OF_PROFILES) else None
+        name, _, version = self.profile.rpartition("/")[2].partition("|")
+        return found is not None and found[1] == name and version in {"", found[2]}
+
+
+class _File(Section):
+    suppress: Annotated[tuple[Entry, ...], Field(max_length=ENTRIES_MAX)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressList:
+    """The entries of a list. `today`: the day by which they have expired or not."""
+
+    entries: Sequence[Entry] = ()
+    today: date = date.min
+
+    @property
+    def in_force(self) -> list[Entry]:
+        """The entries that suppress."""
+        return [entry for entry in self.entries if entry.expires >= self.today]
+
+    @property
+    def expired(self) -> list[Entry]:
+        """The entries that no longer suppress."""
+        return [entry for entry in self.entries if entry.expires < self.today]
+
+    def apply(self, report: Report) -> None:
+        """Take the suppressed findings out of a report, and count them by entry; the first that matches counts.
+
+        A finding that was only counted, beyond the bound of those kept, has no place: only an entry for its code alone suppresses it.
+        """
+        in_force = self.in_force
+        if not in_force or not (report.findings or report.beyond):
+            return
+        kept = []
+        for finding in report.findings:
+            entry = next((one for one in in_force if one.matches(finding)), None)
+            if entry is None:
+                kept.append(finding)
+            else:
+                report.suppressed[entry.name] += 1
+        report.findings[:] = kept
+        for (code, severity), times in list(report.beyond.items()):
+            entry = next((one for one in in_force if one.matches_any(code, severity)), None)
+            if entry is not None:
+                del report.beyond[code, severity]
+                report.suppressed[entry.name] += times
+
+
+@lru_cache(maxsize=1_024)
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(".*".join(map(re.escape, text.split("*"))))
+
+
+def read_list(path: Path | None, *, today: date | None = None) -> SuppressList:
+    """The list of a file: TOML, or JSON where the name ends with `.json`. No file is an empty list. Raises `ConfigError`."""
+    if path is None:
+        return SuppressList()
+    path = path.expanduser()
+    try:
+        if path.stat().st_size > BYTES_MAX:
+            raise ConfigError(f"suppress: {path} is larger than {BYTES_MAX:,} bytes; a list names {ENTRIES_MAX:,} entries at most")
+        text = path.read_text(encoding="utf-8")
+        document: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+    except OSError as error:
+        raise ConfigError(f"suppress: {path} cannot be read ({error.strerror}); check the path and its permissions") from None
+    except (ValueError, RecursionError) as error:
+        kind = "JSON" if path.suffix == ".json" else "TOML"
+        where = "" if isinstance(error, UnicodeDecodeError | RecursionError) else f" ({error})"
+        raise ConfigError(f"suppress: {path} is not {kind}{where}; write [[suppress]] entries with code, path or profile, reason and expires") from None
+    if (unknown := _unknown_key(document)) is not None:
+        raise ConfigError(f"suppress: {path}: {unknown}")
+    try:
+        found = _File.model_validate_json(json.dumps(document, default=str), strict=False)
+    except ValidationError as error:
+        raise ConfigError(f"suppress: {path}: {explain(error, _File)}") from None
+    names = Counter(entry.name for entry in found.suppress)
+    if twice := next((name for name, times in names.items() if times > 1), None):
+        raise ConfigError(f"suppress: {path} has two entries for {twice}; keep one")
+    return SuppressList(found.suppress, today or datetime.now(UTC).date())
+
+
+def _unknown_key(document: Any) -> str | None:
+    """What is wrong with the keys of a list; None if nothing is."""
+    if not isinstance(document, dict):
+        return 'write {"suppress": [...]}'
+    for key in document.keys() - {"suppress"}:
+        return f"{key}: unknown key; each entry is a [[suppress]]"
+    listed = document.get("suppress")
+    for number, entry in enumerate(listed if isinstance(listed, list) else (), 1):
+        for key in sorted(entry.keys() - Entry.model_fields.keys()) if isinstance(entry, dict) else ():
+            return f"entry {number}: {key}: unknown key; an entry has {', '.join(Entry.model_fields)}"
+    return None
+
+
+def fingerprint_of(path: Path | None) -> list[dict[str, Any]] | str:
+    """What of a list changes results: the entries in force. A list that cannot be read is reported where the scorer is built."""
+    try:
+        return [entry.model_dump(mode="json") for entry in read_list(path).in_force]
+    except ConfigError:
+        return "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionCounts:
+    """How many findings each entry suppressed over all files of a run, beside the list at hand."""
+
+    known: SuppressList
+    counts: Mapping[str, int]
+
+    def rows(self) -> Iterator[tuple[str, str, str, str, str]]:
+        """An entry each: name, reason, last day, findings, and what to do about it. Entries of results that the list lacks come last."""
+        for entry in self.known.entries:
+            times = self.counts.get(entry.name, 0)
+            is_expired = entry.expires < self.known.today
+            state = "expired: suppresses nothing; renew it or take it out" if is_expired else "" if times else "matched nothing: take it out"
+            yield entry.name, entry.reason, entry.expires.isoformat(), f"{times:,}", state
+        listed = {entry.name for entry in self.known.entries}
+        for name, times in sorted(self.counts.items()):
+            if name not in listed:
+                yield name, "", "", f"{times:,}", "not in the list at hand"
+
+    def table(self) -> Table | None:
+        """The entries; None without a list and without suppressed findings."""
+        rows = list(self.rows())
+        return Table(TITLE, ("Entry", "Reason", "Until", "Findings", "State"), rows, frozenset({3})) if rows else None
+
+    def lines(self) -> list[str]:
+        """The same for a console and for JUnit, a line per entry."""
+        return [
+            f"{name}: {findings} suppressed" + (f" until {until} ({reason})" if until else "") + (f"; {state}" if state else "")
+            for name, reason, until, findings, state in self.rows()
+        ]
+
+    @property
+    def in_short(self) -> str:
+        """For the last line of every report; empty if there is nothing to say."""
+        expired, unused = len(self.known.expired), sum(not self.counts.get(entry.name) for entry in self.known.in_force)
+        parts = [f"{counted(sum(self.counts.values()), 'finding')} suppressed"] if self.counts else []
+        parts += [f"expired in the suppress list: {expired}"] if expired else []
+        parts += [f"matched nothing in the suppress list: {unused}"] if unused else []
+        return "; ".join(parts)
