@@ -32,7 +32,7 @@ BAD = [
     (edited(OBX="", OBR=""), [("profile.required-group", "ORDER")]),
     (with_field("OBR", 3, ""), [("profile.required-field", "OBR[1]-3")]),
     (with_field("OBX", 1, ""), [("profile.required-field", "OBX[1]-1")]),
-    (with_field("PID", 3, '""'), [("profile.required-field", "PID-3")]),
+    (with_field("OBR", 3, '""'), [("profile.required-field", "OBR[1]-3")]),
     (with_field("PID", 3, "^^^A&2.16.840.1.113883.3.1234&ISO"), [("profile.required-component", "PID-3.1")]),
     (with_field("PID", 3, "1~^^^^MR"), [("profile.required-component", "PID-3[2].1")]),
     (with_field("PID", 3, "1^^^A&&ISO"), [("profile.required-component", "PID-3.4.2")]),
@@ -98,3 +98,23 @@ def test_a_fault_of_the_standard_is_not_reported_by_the_profile_again(folder: Pa
 
 def test_rules_are_counted(folder: Path) -> None:
     assert judged(edited(), folder).rules_fired["profile"] > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "position", "text", "codes"),
+    [
+        ("PID", 3, '""', ["structure.required-null"]),
+        ("PID", 5, '""', ["structure.required-null"]),
+        ("OBX", 3, '""', ["structure.required-null"]),
+        ("MSH", 10, "M" * 25, ["data_types.length"]),
+        ("MSH", 10, "M" * 12, ["profile.length"]),
+    ],
+)
+def test_what_the_standard_says_too_is_one_finding(name: str, position: int, text: str, codes: list[str], tmp_path: Path) -> None:
+    before = {(one.code, one.path) for one in judged(edited(), written(tmp_path)).findings}
+    found = judged(with_field(name, position, text), written(tmp_path)).findings
+
+    new = [
+        one.code for one in found if (one.code, one.path) not in before and one.path.partition("[1]")[0] + one.path.partition("[1]")[2] == f"{name}-{position}"
+    ]
+    assert new == codes

@@ -11,12 +11,13 @@ from touchstone.scorers.clinical.formats.hl7v2.nist.model import Profile
 #: Codes of the base standard that say the same as a profile's finding at the same path: one fault is one finding.
 SAME: Final = {
     "profile.required-segment": frozenset({"structure.missing-segment"}),
-    "profile.required-field": frozenset({"structure.required-field", "structure.encoding-characters"}),
+    "profile.required-field": frozenset({"structure.required-field", "structure.required-null", "structure.encoding-characters"}),
     "profile.cardinality": frozenset({"structure.cardinality"}),
     "profile.unexpected-segment": frozenset({
         "structure.unexpected-segment", "structure.misplaced-segment", "structure.unknown-segment", "structure.segment-name",
     }),
     "profile.value-set": frozenset({"valuesets.code"}),
+    "profile.length": frozenset({"data_types.length"}),
 }  # fmt: skip
 #: Names listed in one entry of `not_checked`.
 NAMES_MAX: Final = 8
@@ -43,7 +44,8 @@ class Sink:
         self._known: dict[str, set[str]] = {}
         prefix = findings.prefix
         for found in findings.report.findings:
-            if found.severity in {"critical", "major"} and found.path.startswith(prefix):
+            # A milder finding says less than the profile's, except for lengths, which are minor in both.
+            if (found.severity in {"critical", "major"} or found.code == "data_types.length") and found.path.startswith(prefix):
                 self._known.setdefault(found.code, set()).add(found.path[len(prefix) :])
 
     def add(self, severity: Severity, code: str, path: str, text: str, *, suggestion: str | None = None) -> None:
