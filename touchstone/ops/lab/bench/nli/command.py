@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from touchstone.ops.lab.bench.nli.rates import Contest, Rates
     from touchstone.scorers.summary.settings import SummarySettings
 
-#: Pairs of one sample summary with all of its windows, on average.
-PAIRS_PER_EVENT = 255
+#: Pairs that one sample summary asks in its rounds, on average.
+PAIRS_PER_EVENT = 142
 TOP_K = 4
 
 
