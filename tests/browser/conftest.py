@@ -38,7 +38,8 @@ class Tab:
                 while not await self.page.evaluate(expression, argument):  # noqa: ASYNC110 -- the page has no event for it
                     await asyncio.sleep(0.05)
         except TimeoutError:
-            raise AssertionError(f"never so: {expression} ({argument})") from None
+            shown = await self.page.evaluate("document.body.innerText")
+            raise AssertionError(f"never so: {expression} ({argument}) at {self.page.url.partition('#')[0]}; the page says: {shown[:2_000]}") from None
 
     async def ids(self) -> list[str]:
         found: list[str] = await self.page.evaluate("[...document.querySelectorAll('#feed .row')].map((row) => row.dataset.result)")

@@ -1,8 +1,10 @@
 """Review by keyboard alone: ten traces of a queue, undo, marks, a second reviewer who is blind, disagreements, and a link for one queue."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +58,22 @@ async def test_ten_traces_are_reviewed_by_keys_and_kept_exactly_as_typed(review:
         assert (found["verdict"], found["notes"], found["commonIssues"], found["reviewPass"]) == (verdict, note, issues, 1)
         assert (found["queue"], found["guideline"], found["suite"]) == ("coherence", "coherent@1", "clinical")
     assert (await review.ask("GET", "/api/queues/coherence", ANN))["mine"] == {"done": CASES, "skipped": 0, "left": 0}
+
+
+async def test_the_text_of_a_blind_case_follows_where_it_takes_longer_than_the_rest(review: Review, look: Open) -> None:
+    tab = await look(f"{review.web.address}/healthz", width=1440)
+    released = asyncio.Event()
+
+    async def late(route: Any) -> None:
+        await released.wait()
+        await route.continue_()
+
+    await tab.page.route("**/reading?*", late)
+    await tab.page.evaluate("(token) => sessionStorage.setItem('touchstone.token', token)", ANN)
+    await tab.page.goto(f"{review.web.address}/review/coherence?at=1")
+    await tab.until("document.querySelector('.case-prompt')?.textContent.includes('The text is loading')")
+    released.set()
+    await at(tab, 1)
 
 
 async def test_skip_gives_no_verdict_a_reload_loses_nothing_and_undo_goes_back_to_its_case(review: Review, look: Open) -> None:

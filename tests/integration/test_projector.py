@@ -93,7 +93,7 @@ async def reports_of(settings: Settings) -> AsyncIterator[Callable[[], Any]]:
         yield more
 
 
-async def until(condition: Callable[[], Any], seconds: float = 30.0) -> None:
+async def until(condition: Callable[[], Any], seconds: float = 240.0) -> None:
     """Wait for a condition; asynchronous ones are awaited."""
     async with asyncio.timeout(seconds):
         while True:

@@ -47,6 +47,8 @@ from touchstone.streams.wire.message import Message
 GENERATIONS = "generations"
 TP = (GENERATIONS, 0)
 EVENTS = 24
+#: A busy machine takes long; what hangs hangs for good.
+PATIENCE_S = 240.0
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +72,7 @@ def faust_app(job: Job, folder: Path) -> Any:
     return make_app(job, str(folder))
 
 
-async def until(condition: Any, seconds: float = 20.0) -> None:
+async def until(condition: Any, seconds: float = PATIENCE_S) -> None:
     async with asyncio.timeout(seconds):
         while not condition():  # noqa: ASYNC110 -- what is waited for is no event of ours
             await asyncio.sleep(0.05)
@@ -145,11 +147,11 @@ def a_field(broker: Broker, folder: Path, **worker: str) -> Field:
 def feed(plan: Plan, field: Field) -> None:
     feeder = Feeder(plan, field.grounds.bootstrap_servers, field.topic("generations"), 0)
     feeder.start()
-    feeder.join(timeout=30)
+    feeder.join(timeout=PATIENCE_S)
     assert not feeder.refused
 
 
-def drain(field: Field, seconds: float = 30.0) -> None:
+def drain(field: Field, seconds: float = PATIENCE_S) -> None:
     offsets = Offsets(field.grounds.bootstrap_servers, field.group)
     deadline = time.monotonic() + seconds
     while offsets.committed(field.topic("generations"), 4) != offsets.ends(field.topic("generations"), 4):

@@ -53,7 +53,7 @@ class Worker:
                 raise AssertionError(f"the worker printed no address:\n{self.log}")
             time.sleep(0.05)
         try:
-            with urllib.request.urlopen(found.group(1) + path, timeout=5) as answer:
+            with urllib.request.urlopen(found.group(1) + path, timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -66,7 +66,7 @@ class Worker:
             assert self.process.poll() is None, self.log
             time.sleep(0.05)
 
-    def end(self, timeout_s: float = 30.0) -> int:
+    def end(self, timeout_s: float = 90.0) -> int:
         """SIGTERM, and the exit code."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(timeout_s)

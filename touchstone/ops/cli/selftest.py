@@ -1,6 +1,5 @@
 """`touchstone selftest`: requests written by a model, answered by a system under test, judged by a model."""
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -94,6 +93,8 @@ def selftest(
     Writes reports/selftest/<run_id>.json and docs/reports/selftest/<run_id>.md. Exit codes: 0 all cases passed, 1 a case failed, 3 something
     could not be run or judged.
     """
+    import asyncio
+
     from touchstone.ops.selftest.running import as_json as json_of
     from touchstone.ops.selftest.running import carry_out, open_system
     from touchstone.scorers.selftest.batch import verdict_of

@@ -1,6 +1,5 @@
 """`touchstone serve`: live events, summaries and the Mission Control page over HTTP."""
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -42,6 +41,7 @@ def serve(
 
 async def _run(settings: "Settings") -> None:
     """Serve until a signal."""
+    import asyncio
     import signal
 
     import structlog

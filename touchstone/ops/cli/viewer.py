@@ -1,6 +1,5 @@
 """`touchstone viewer`: the page on local traces, without Kafka."""
 
-import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -98,6 +97,7 @@ def _token(file: Path | None) -> str | None:
 
 async def _run(settings: "Settings", place: "TracePlace", suites: tuple[str, ...], folder: Path, beside: Path | None, *, open_page: bool) -> None:
     """Serve until a signal."""
+    import asyncio
     import signal
 
     from touchstone.ops.cli.common.progress import Progress

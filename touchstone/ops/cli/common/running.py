@@ -1,6 +1,5 @@
 """Runs Kafka work for a short command: libraries are quiet, and a user's mistake is one line."""
 
-import asyncio
 import io
 import logging
 import sys
@@ -20,6 +19,8 @@ def run(work: Coroutine[Any, Any, T]) -> T:
     The client library reports a broker that does not answer in its own words, and again for every attempt: the one line
     says it better.
     """
+    import asyncio
+
     library = logging.getLogger("aiokafka")
     level = library.level
     library.setLevel(logging.CRITICAL + 1)

@@ -1,6 +1,5 @@
 """How a command runs a service that works on the result store: pages, store, broker and work, until a signal."""
 
-import asyncio
 import contextlib
 import signal
 from collections.abc import Callable
@@ -12,6 +11,8 @@ import typer
 from touchstone.ops.cli.common.stored import store_errors
 
 if TYPE_CHECKING:
+    import asyncio
+
     import structlog
 
     from touchstone.ops.store.results import ResultStore
@@ -36,6 +37,8 @@ def run_service(settings: "Settings", name: str, make: Make) -> None:
 
 async def _run(settings: "Settings", name: str, make: Make) -> None:
     """Wait for store and broker, then work until a signal."""
+    import asyncio
+
     import structlog
 
     from touchstone.ops.store.engine import shown
@@ -86,6 +89,8 @@ async def _run(settings: "Settings", name: str, make: Make) -> None:
 
 async def _open(settings: "Settings") -> "ResultStore | None":
     """The store; None if its server does not answer. Raises `ConfigError`."""
+    import asyncio
+
     from touchstone.ops.store.results import ResultStore
     from touchstone.streams.account.store_port import StoreAway
 
@@ -94,8 +99,10 @@ async def _open(settings: "Settings") -> "ResultStore | None":
     return None
 
 
-async def _wait_for_store(settings: "Settings", stop: asyncio.Event, log: "structlog.stdlib.BoundLogger") -> "ResultStore | None":
+async def _wait_for_store(settings: "Settings", stop: "asyncio.Event", log: "structlog.stdlib.BoundLogger") -> "ResultStore | None":
     """Ask until the store's server answers; None if `stop` came first. Raises `ConfigError`."""
+    import asyncio
+
     from touchstone.ops.store.engine import shown
     from touchstone.scorers.backoff import Backoff
 

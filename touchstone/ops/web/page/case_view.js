@@ -8,6 +8,9 @@ const caseView = (() => {
 
   let chosen = null; // the tab of a review that was chosen last: the next case opens in it
 
+  /** Whether the reading is still to come. A blind queue tells no result beforehand, and yet has a reading. */
+  const isAwaited = (one) => one.reading === null && one.why === "" && Boolean(one.result || one.found.blind);
+
   /** The reading, or, while it is not there, the findings of the result alone. */
   function readingOf(one, isTabbed) {
     const event = caseParts.eventOf(one.result), label = caseLoad.field(one.result, "label") ?? "";
@@ -53,7 +56,7 @@ const caseView = (() => {
 
     const page = review ? h("article.case.three", {}, ...[review.list].filter(Boolean), h("div.case-centre", {}, head, prompt, texts), side) : h("article.case", {}, head, h("div.case-body", {}, wrong, texts, checks, side));
     root.replaceChildren(...[bar, page].filter(Boolean));
-    fill(one, one.reading !== null || one.why !== "" || !one.result);
+    fill(one, !isAwaited(one));
     return {fill, judging, step: (by) => drawn?.step(by), nextTab: (by) => drawn?.nextTab(by), search: () => drawn?.search()};
   }
 
@@ -63,7 +66,7 @@ const caseView = (() => {
     const early = await Promise.race([loading.whole, pause.then(() => loading.first)]);
     if (signal.aborted || early === null) return null;
     const view = draw(root, early, options);
-    if (early.reading === null && early.why === "" && early.result) {
+    if (isAwaited(early)) {
       options?.drawn?.(view);
       const one = await loading.whole;
       if (signal.aborted) return view;
