@@ -81,7 +81,7 @@ demo: $(if $(wildcard $(READY)),$(READY),$(READY_DEMO)) ## score the sample batc
 test: $(READY) ## every test: quick, integration, chaos in small
 	@# pytest ends with 5 if no test was chosen: with PYTEST_ARGS one of the two parts may be empty, but not both.
 	@quick=0; $(BIN)/pytest -m "$(QUICK)" $(SIDE_BY_SIDE) $(PYTEST_ARGS) || quick=$$?; \
-	 rest=0; $(BIN)/pytest -m "not ($(QUICK))" $(FEW_SIDE_BY_SIDE) $(PYTEST_ARGS) || rest=$$?; \
+	 rest=0; $(BIN)/pytest -m "not ($(QUICK))" $(if $(PYTEST_ARGS),,--marked-files) $(FEW_SIDE_BY_SIDE) $(PYTEST_ARGS) || rest=$$?; \
 	 if [ $$quick = 5 ]; then exit $$rest; elif [ $$rest = 5 ]; then exit $$quick; else exit $$((quick | rest)); fi
 
 test-quick: $(READY) ## tests that need no broker and no database

@@ -4,13 +4,14 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-from tests.ordering import ModelsTogether, shared_out
+from tests.ordering import MARKS, ModelsTogether, names_a_mark, shared_out
 
 # A deadline measures the machine, not the code: another process's load must not fail a test.
 settings.register_profile("touchstone", deadline=None)
@@ -55,6 +56,25 @@ def pytest_runtestloop() -> None:
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ModelsTogether | None:
     """Keep the tests of models in one process."""
     return ModelsTogether(config, log) if config.getvalue("dist") == "loadgroup" else None
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """An option for the slow tests, which stand in a fifth of the files: to import the others in every process takes minutes of processor time."""
+    parser.addoption("--marked-files", action="store_true", help=f"read only test files that name one of the marks {', '.join(MARKS)}")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what has quick tests alone, if only the others are wanted."""
+    is_left_out = config.getoption("--marked-files") and collection_path.suffix == ".py" and not names_a_mark(collection_path)
+    return True if is_left_out else None
+
+
+@pytest.hookimpl(tryfirst=True, specname="pytest_collection_modifyitems")
+def pytest_check_marks(items: list[pytest.Item]) -> None:
+    """Refuse a marked test that `--marked-files` would not find, before any test is deselected."""
+    lost = {item.path for item in items if not names_a_mark(item.path) and any(item.get_closest_marker(mark) for mark in MARKS)}
+    if lost:
+        raise pytest.UsageError(f"{', '.join(map(str, sorted(lost)))}: marked from elsewhere; name the mark in the file, or --marked-files leaves it out")
 
 
 @pytest.hookimpl(trylast=True)

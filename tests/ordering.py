@@ -9,16 +9,35 @@ many seconds it takes on an idle machine: `@pytest.mark.slow(40)`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadGroupScheduling
 
+HERE = Path(__file__).parent
+#: What the slow tests are marked with: QUICK of the Makefile.
+MARKS = ("integration", "slow", "chaos", "apache", "postgres")
 #: Folders whose tests load model libraries.
 MODELS = ("tests/scorers/engines/", "tests/ops/lab/build/models/")
 #: Fixtures of a session that take seconds to make; the tests of each stay in one process.
 EXPENSIVE = ("apache_sasl_tls", "three_nodes", "one_node", "shared_apache", "official_validator")
 #: Seconds of a test that does not say how long it takes.
 USUAL_S, SLOW_S, DATABASE_S = 1.5, 4.0, 0.3
+
+
+@cache
+def names_a_mark(path: Path) -> bool:
+    """True if a test file, or the conftest.py of a folder that it is in, names one of `MARKS`. All other files have quick tests alone."""
+    own = path.name == "conftest.py" or any(mark in path.read_text(encoding="utf-8") for mark in MARKS)
+    folders = [folder for folder in path.parents if folder.is_relative_to(HERE) and folder != HERE]
+    return own or any(names_mark_in(folder / "conftest.py") for folder in folders)
+
+
+@cache
+def names_mark_in(conftest: Path) -> bool:
+    """True if this conftest.py is there and names one of `MARKS`."""
+    return conftest.is_file() and any(mark in conftest.read_text(encoding="utf-8") for mark in MARKS)
 
 
 class ModelsTogether(LoadGroupScheduling):
