@@ -63,6 +63,13 @@ def test_the_profile_of_a_case_brings_its_packages(tmp_path: Path) -> None:
     assert options.packages == (tmp_path / "extra.tgz",)
 
 
+def test_an_official_case_brings_what_later_versions_need_and_the_packages_that_its_packages_need(tmp_path: Path) -> None:
+    for name in ("own.tgz", "needed.tgz"):
+        (tmp_path / name).write_bytes(b"")
+    case = {"supporting5": ["later.json"], "packages": ["own.tgz"], "package-map": {"needed#1": "needed.tgz"}}
+    assert options_of(case, tmp_path).packages == tuple(tmp_path / name for name in ("later.json", "own.tgz", "needed.tgz"))
+
+
 def test_a_recorded_outcome_is_valid_without_errors_and_unknown_where_absent() -> None:
     outcome = {"outcome": {"resourceType": "OperationOutcome", "issue": [{"severity": "error", "details": {"text": "bad"}}]}}
     assert verdict({"java": outcome}, Path()) == (False, "bad")
