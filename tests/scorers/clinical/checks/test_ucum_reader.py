@@ -1,6 +1,8 @@
+import json
 import os
 import subprocess
 import sys
+from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -8,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit, read_unit
+from touchstone.scorers.clinical.checks.ucum_reader import compute_conversion, conversion, is_valid_unit, parse_unit, read_unit
 
+TABLE = resources.files("touchstone.scorers.clinical.tables").joinpath("units_read.json")
 COUNT_PER_VOLUME = (("length", -3.0),)
 
 
@@ -122,3 +125,23 @@ def test_the_reader_is_loaded_by_the_first_unit_not_by_import() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     )
     assert ran.stdout.strip() == "[]"
+
+
+def test_the_table_of_everyday_units_answers_as_the_parser_does() -> None:
+    stored = json.loads(TABLE.read_text("utf-8"))
+    assert len(stored["units"]) > 400
+    for text in stored["units"]:
+        assert read_unit(text) == parse_unit(text), text
+    pairs = [(source, target) for target in stored["conversions"] for source in stored["units"]]
+    # All of them take half a minute of a processor; a stride that no list's length divides meets every unit and every target.
+    for source, target in pairs[::53]:
+        assert conversion(source, target) == compute_conversion(source, target), (source, target)
+
+
+def test_everyday_units_need_no_parser() -> None:
+    code = (
+        "import sys; from touchstone.scorers.clinical.checks.ucum_reader import conversion, read_unit;"
+        "assert read_unit('mg/dL') and read_unit('mEq/L') is None and conversion('[lb_av]', 'kg') and conversion('kg', 'cm') is None;"
+        "sys.exit(any(name in sys.modules for name in ('pint', 'lark', 'ucumvert')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=300).returncode == 0

@@ -1,15 +1,19 @@
 """UCUM units: validity, dimension and conversion, by a real parser (ucumvert, with pint).
 
-The parser takes half a second to load, at the first unit. Answers are cached by the unit's text. Units come from documents that may be hostile, so
-length, depth and exponents are bounded.
+The parser takes seconds of a processor to load, so a table holds its answers for everyday units (`tables/units_read.json`, compiled with the parser)
+and the first other unit loads it. Answers are cached by the unit's text. Units come from documents that may be hostile, so length, depth and
+exponents are bounded.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -45,13 +49,19 @@ def reader_installed() -> bool:
 
 
 def read_unit(text: str) -> Unit | None:
-    """Return the unit of a text in UCUM (case-sensitive form), or None. Raises ImportError if the parser is not installed."""
+    """Return the unit of a text in UCUM (case-sensitive form), or None. Raises ImportError if the parser is needed and not installed."""
     # A cache keeps its keys, so they must be short.
     return _read_unit(text) if len(text) <= UNIT_LENGTH_MAX else None
 
 
 @lru_cache(maxsize=UNITS_CACHED)
 def _read_unit(text: str) -> Unit | None:
+    units = _everyday().units
+    return units[text] if text in units else parse_unit(text)
+
+
+def parse_unit(text: str) -> Unit | None:
+    """What `read_unit` returns, by the parser alone."""
     prepared = _prepare(text)
     if prepared is None:
         return None
@@ -79,6 +89,14 @@ def conversion(source: str, target: str) -> tuple[float, float] | None:
 
 @lru_cache(maxsize=UNITS_CACHED)
 def _conversion(source: str, target: str) -> tuple[float, float] | None:
+    everyday = _everyday()
+    if source in everyday.units and target in everyday.conversions:
+        return everyday.conversions[target].get(source)
+    return compute_conversion(source, target)
+
+
+def compute_conversion(source: str, target: str) -> tuple[float, float] | None:
+    """What `conversion` returns, by the parser's registry alone."""
     if read_unit(source) is None or read_unit(target) is None:
         return None
     before, after = _quantity(source), _quantity(target)
@@ -91,6 +109,25 @@ def _conversion(source: str, target: str) -> tuple[float, float] | None:
         except _engine().errors:
             return None
     return at_one - at_zero, at_zero
+
+
+@dataclass(frozen=True, slots=True)
+class _Everyday:
+    """The parser's answers for everyday texts; None for those that are no unit. `conversions`: target → source → factor and offset, of all that convert."""
+
+    units: Mapping[str, Unit | None]
+    conversions: Mapping[str, Mapping[str, tuple[float, float]]]
+
+
+@lru_cache(maxsize=1)
+def _everyday() -> _Everyday:
+    stored = json.loads(resources.files("touchstone.scorers.clinical.tables").joinpath("units_read.json").read_text("utf-8"))
+    units = {text: None if found is None else _stored_unit(*found) for text, found in stored["units"].items()}
+    return _Everyday(units, {target: {source: (line[0], line[1]) for source, line in sources.items()} for target, sources in stored["conversions"].items()})
+
+
+def _stored_unit(dimension: list[list[Any]] | None, atoms: list[str], prefixes: list[str]) -> Unit:
+    return Unit(None if dimension is None else tuple((base, power) for base, power in dimension), frozenset(atoms), frozenset(prefixes))
 
 
 class _Engine:
