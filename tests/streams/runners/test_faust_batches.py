@@ -8,7 +8,7 @@ from typing import Any
 
 import faust
 import pytest
-from aiokafka.errors import KafkaConnectionError, TopicAuthorizationFailedError
+from aiokafka.errors import ConsumerStoppedError, KafkaConnectionError, TopicAuthorizationFailedError
 from faust.transport.consumer import Consumer as FaustConsumer
 from faust.transport.drivers.aiokafka import Consumer as AIOKafkaConsumer
 from faust.transport.drivers.aiokafka import Transport as AIOKafkaTransport
@@ -327,7 +327,7 @@ async def test_a_put_that_is_cancelled_without_a_rebalance_begins_anew(fetching:
 async def test_a_seek_that_fails_is_made_again_before_anything_is_fetched(fetching: Any) -> None:
     it = fetching()
     await it.until(lambda: "fetch" in it.consumer.told)
-    failures = [KafkaConnectionError(), KafkaConnectionError()]
+    failures = [KafkaConnectionError(), TimeoutError()]
 
     async def seek() -> None:
         it.consumer.told.append("seek")
@@ -359,14 +359,37 @@ async def test_while_the_window_is_full_nothing_is_fetched(fetching: Any) -> Non
     assert it.consumer.told == []
 
 
-async def test_an_error_that_ends_the_fetcher_ends_the_worker_for_a_new_start(fetching: Any) -> None:
+# A cancellation in the consumer's thread arrives as one here, where nobody has cancelled.
+@pytest.mark.parametrize("error", [TopicAuthorizationFailedError, ConsumerStoppedError, TimeoutError, LookupError, asyncio.CancelledError])
+async def test_an_error_that_ends_the_fetcher_ends_the_worker_for_a_new_start(fetching: Any, error: type[BaseException]) -> None:
     def refused() -> Any:
-        raise TopicAuthorizationFailedError
+        raise error
 
     it = fetching(refused)
-    with pytest.raises(TopicAuthorizationFailedError):
+    with pytest.raises(error):
         await it.task
-    assert it.consumer.failed == "TopicAuthorizationFailedError"
+    assert it.consumer.failed == error.__name__
+
+
+@pytest.mark.parametrize("shut", ["fenced", "closed"])
+async def test_what_nobody_would_take_is_not_fetched(fetching: Any, shut: str) -> None:
+    """The agent would drop it, and the next fetch would begin behind it."""
+    it = fetching(fetch(0))
+    setattr(it.feed, shut, True)
+    await asyncio.sleep(0.05)
+    assert it.consumer.told == []
+    setattr(it.feed, shut, False)
+    assert await it.next() == [0]
+
+
+async def test_a_stale_put_that_is_cancelled_is_no_loss(fetching: Any) -> None:
+    it = fetching(fetch(*range(40)), slice_records=1)
+    await it.until(it.channel.queue._putters.__len__)
+    it.feed.forget()
+    epoch = it.feed.epoch
+    it.app.flow_control.clear()
+    await asyncio.sleep(0.02)
+    assert (it.feed.epoch, it.feed.behind) == (epoch, False)
 
 
 # -- commits
@@ -397,6 +420,33 @@ async def test_a_commit_that_fails_stays_owed_and_one_that_succeeds_does_not(mon
     assert asked == [{TP: 5}, {TP: 5}]
     assert job.positions == {TP: 5}
     assert counted == ["commit_failures", "commits"]
+
+
+async def test_what_is_settled_while_faust_commits_is_committed_before_the_worker_goes(feed: BatchFeed) -> None:
+    """Faust's own commit is under way when the worker asks for its last one: Faust then only waits for that."""
+    job, committed, answer = feed._job, list[dict[Any, int]](), asyncio.Event()
+
+    class Slow(Committing):
+        _commit_fut = None
+        app = SimpleNamespace(client_only=False)
+        loop = asyncio.get_running_loop()
+
+        async def force_commit(self, topics: Any = None, start_new_transaction: bool = True) -> bool:
+            offsets = self._filter_committable_offsets(())
+            await answer.wait()
+            committed.append(offsets)
+            return True
+
+    consumer = Slow(job, feed)
+    job.owed[TP] = 5
+    tick = asyncio.create_task(consumer.commit())
+    await asyncio.sleep(0)
+    job.owed[TP] = 9
+    last = asyncio.create_task(faust_agents._commit(consumer, job))
+    await asyncio.sleep(0)
+    answer.set()
+    await asyncio.gather(tick, last)
+    assert committed == [{TP: 5}, {TP: 9}]
 
 
 async def test_a_commit_that_a_rebalance_overtakes_is_not_noted(monkeypatch: pytest.MonkeyPatch, feed: BatchFeed) -> None:

@@ -29,8 +29,9 @@ class FakeApp:
     async def stop(self) -> None:
         self.told.append("stop")
 
-    async def commit(self, topics: Any) -> None:
+    async def commit(self, topics: Any) -> bool:
         self.told.append("commit")
+        return True
 
 
 class FakeFeed:

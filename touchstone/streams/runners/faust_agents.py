@@ -118,8 +118,7 @@ def attach(app: faust.App, job: Job) -> EventFeed | BatchFeed:
         if job.assigned:
             await job.intake.drain(min(2.0, job.settings.worker.rebalance_timeout_s / 4))
             await feed.settle()
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(app.commit(set(job.topics)), job.settings.worker.commit_timeout_s)
+            await _commit(app, job)
         feed.forget()
         job.on_revoked()
 
@@ -160,6 +159,18 @@ def _batches(app: faust.App, job: Job, source: Any) -> BatchFeed:
     return feed
 
 
+async def _commit(app: faust.App, job: Job) -> None:
+    """Commit what is settled, within a bound. Faust makes no commit while another one is under way, it only waits for that; so it is asked twice."""
+
+    async def commit() -> None:
+        topics = set(job.topics)
+        if not await app.commit(topics):
+            await app.commit(topics)
+
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(commit(), job.settings.worker.commit_timeout_s)
+
+
 async def run(job: Job) -> None:
     """Consume until `job.stop` is set; then finish what is in flight, commit and leave the group."""
     if job.stop.is_set():
@@ -196,8 +207,7 @@ async def _run(job: Job, app: faust.App) -> None:
         if not await job.intake.drain(worker.drain_timeout_s):
             log.warning("drain_timeout", in_flight=job.intake.in_flight)
         await feed.settle()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(app.commit(set(job.topics)), worker.commit_timeout_s)
+        await _commit(app, job)
     finally:
         await settler.end(worker.commit_timeout_s)
         feed.forget()

@@ -232,19 +232,20 @@ class BatchFetcher(_StockFetcher):  # type: ignore[misc]
         try:
             while not (self.should_stop or consumer.should_stop):
                 await self._round(consumer, consumer.transport.feed, consumer.transport.job)
-        except ConsumerStoppedError:
-            if not self.app.should_stop:
+        except BaseException as error:
+            # A cancellation, too: what is cancelled in the consumer's thread arrives here as one, and Faust takes it for the end that it wanted.
+            if not (self.should_stop or self.app.should_stop):
+                consumer.failed = type(error).__name__
                 raise
-        except KafkaError as error:
-            consumer.failed = type(error).__name__
-            raise
+            if not isinstance(error, ConsumerStoppedError):
+                raise
         finally:
             self.set_shutdown()
 
     async def _round(self, consumer: BatchConsumer, feed: BatchFeed, job: Job) -> None:
         """One fetch, slice by slice to the agent."""
-        if self.app.rebalancing or not consumer.flow_active:
-            # Faust empties the channel when a rebalance begins, and once more when it has ended.
+        if self.app.rebalancing or not consumer.flow_active or feed.is_stale(feed.epoch):
+            # Faust empties the channel when a rebalance begins, and once more when it has ended. What the feed would not take is not fetched: it would be lost.
             await asyncio.sleep(REBALANCE_POLL_S)
             return
         # Taken before the fetch: what a rebalance overtakes has been fetched before or behind its seek, nobody knows which.
@@ -280,7 +281,7 @@ class BatchFetcher(_StockFetcher):  # type: ignore[misc]
         feed.behind = False
         try:
             await consumer.perform_seek()
-        except (KafkaError, AssertionError) as error:  # amid the next rebalance aiokafka asserts that there are partitions
+        except (KafkaError, OSError, AssertionError) as error:  # a timeout is an OSError; amid the next rebalance aiokafka asserts that there are partitions
             log.debug("seek_failed", code=type(error).__name__)
             feed.behind = True
             await asyncio.sleep(REBALANCE_POLL_S)
@@ -295,7 +296,7 @@ class BatchFetcher(_StockFetcher):  # type: ignore[misc]
             task = asyncio.current_task()
             if task is None or task.cancelling():
                 raise  # the fetcher itself is to end
-            if not self.app.rebalancing:
+            if not (self.app.rebalancing or transport.feed.is_stale(batch.epoch)):
                 transport.feed.lost()
             return False
         return True
