@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -97,43 +97,6 @@ class Scored:
         return counts
 
 
-class _Turns:
-    """Lets one slice begin in each turn of the event loop, in the order in which they ask.
-
-    Otherwise all slices that are ready would be scored in one turn, tens of milliseconds, and fetches, acknowledgements and commits would wait for it.
-    A slice that has begun holds up no other one: it may wait for a stage that is away.
-    """
-
-    def __init__(self) -> None:
-        self._waiting: deque[asyncio.Future[None]] = deque()
-        self._taken = False
-
-    async def mine(self) -> None:
-        """Wait for a turn."""
-        loop = asyncio.get_running_loop()
-        if self._taken:
-            turn = loop.create_future()
-            self._waiting.append(turn)
-            try:
-                await turn
-            except asyncio.CancelledError:
-                if not turn.cancelled():  # revoked in the moment in which its turn came: the next one's
-                    self._next()
-                raise
-        self._taken = True
-        loop.call_soon(self._next)
-
-    def _next(self) -> None:
-        """Give the next turn to the first that still waits."""
-        self._taken = False
-        while self._waiting:
-            turn = self._waiting.popleft()
-            if not turn.done():  # its slice was revoked
-                turn.set_result(None)
-                self._taken = True
-                return
-
-
 class SliceScorer:
     """Reads and scores slices for one suite."""
 
@@ -143,7 +106,6 @@ class SliceScorer:
         self._metrics = metrics
         self._results = ResultMaker(suite.name, suite.version, suite.digest, self._log_defect)
         self._stages = _Stages(metrics)
-        self._turns = _Turns()
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), self._stages)
         #: When the case last put aside can be scored (as `time.time`); None if there is none, or its scorer does not know.
         self.again_at: float | None = None
@@ -162,7 +124,6 @@ class SliceScorer:
         """Read and score a slice into `slice_`; on return all its records are counted as consumed."""
         cards: dict[tuple[str, tuple[tuple[str, float], ...]], int] = {}
         if self._suite.inline:
-            await self._turns.mine()
             times = await self._in_a_row(records, slice_, cards)
         else:
             times = await self._together(records, slice_, cards)
