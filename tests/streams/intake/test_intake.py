@@ -289,6 +289,28 @@ async def test_revoked_partitions_commit_nothing_however_late_they_finish() -> N
     assert intake.in_flight == 0
 
 
+async def test_a_revoked_slice_that_swallows_its_cancellation_leaves_the_window_once() -> None:
+    """As with Python 3.11's `asyncio.wait_for`."""
+    never = asyncio.Event()
+
+    async def score(case: SafeCase) -> Scorecard:
+        try:
+            await never.wait()
+        except asyncio.CancelledError:
+            pass
+        return Scorecard(label="Pass", values={})
+
+    publisher = GatedPublisher()
+    intake, metrics = make_intake(publisher, StepScorer(score))
+    intake.start(TP, [safe_record(0), FakeRecord(1, b'{"kind": "other"}')])
+    await asyncio.sleep(0.01)
+    intake.revoke()
+    await until(lambda: metrics.totals()["consumed"] == 2 and not metrics.totals()["in_flight"])
+    assert intake.in_flight == 0
+    assert await intake.settle() == {}
+    assert identity_holds(metrics.totals())
+
+
 async def test_skips_done_but_not_yet_in_the_ledger_are_released_on_revoke() -> None:
     intake, metrics = make_intake(GatedPublisher())
     intake.start(TP, [FakeRecord(0, b'{"kind":"summary"}')])

@@ -372,6 +372,9 @@ class Intake:
 
     def _release(self, progress: PartitionProgress, piece: Slice) -> None:
         """Take a slice that is done, and those that waited for it, out of the window."""
+        if progress not in self._tasks:  # revoked, and what the slice waited for has swallowed the cancellation (see `Clock`): it left the window then
+            self._metrics.released(records_of(piece.spans))
+            return
         before = progress.spans_waiting
         for done in progress.finish(piece):
             self._records -= done.records
