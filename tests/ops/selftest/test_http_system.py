@@ -78,7 +78,7 @@ async def test_the_same_question_again_after_a_reply_is_an_answer_where_nothing_
     async with HttpServer(lambda *_: (200, question)) as server:
         system = endpoint(server.url)
         before = await system.ask(TASK, 20)
-        assert await system.reply(TASK, before, "Flat.", 0.5) == before
+        assert await system.reply(TASK, before, "Flat.", 2) == before
         await system.close()
 
 

@@ -25,6 +25,8 @@ INTERVAL_S = 0.2
 AWAY: dict[str, Any] = {
     "concurrency": CONCURRENCY, "timeout_s": 0.3, "deadline_s": 0.9, "retry_backoff_min_s": INTERVAL_S, "retry_backoff_max_s": INTERVAL_S,
 }  # fmt: skip
+#: For tests in which some requests are answered: on a busy machine an answer takes longer than those above wait.
+PATIENT = AWAY | {"timeout_s": 1.5, "deadline_s": 4.5}
 KINDS = [Kind.HANG, Kind.ERROR_503, Kind.RATE_LIMITED, Kind.DRIP, Kind.RESET]
 
 
@@ -88,18 +90,18 @@ async def test_a_server_that_begins_to_hang_is_away_also_for_questions_that_run(
     def answer(asked: Asked) -> Any:
         return scripted(asked) if asked.number <= 50 else Reply(fault=Fault(Kind.HANG))
 
-    async with judged(answer=answer, server={"latency_s": 0.02}, **AWAY) as (judge, server):
+    async with judged(answer=answer, server={"latency_s": 0.02}, **PATIENT) as (judge, server):
         begun = time.monotonic()
         told = await ask_all(judge)
         elapsed_s = time.monotonic() - begun
         assert sum(isinstance(each, Answer) for each in told) == 50
         assert sum(isinstance(each, Unavailable) for each in told) == CASES - 50
         assert server.seen.requests <= 50 + CONCURRENCY + requests_max(elapsed_s)
-        assert elapsed_s < 5 * AWAY["deadline_s"]
+        assert elapsed_s < 5 * PATIENT["deadline_s"]
 
 
 async def test_a_server_that_comes_back_is_asked_by_all_again() -> None:
-    async with judged(Fault(Kind.HANG, seconds=1.5), **AWAY) as (judge, server):
+    async with judged(Fault(Kind.HANG, seconds=6.0), **PATIENT) as (judge, server):
         assert all(isinstance(each, Unavailable) for each in await ask_all(judge, 60))
         async with asyncio.timeout(30):
             while True:

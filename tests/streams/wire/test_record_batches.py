@@ -261,7 +261,7 @@ def test_a_batch_of_a_hundred_million_offsets_has_few_stand_ins() -> None:
 
 def test_the_library_cuts_its_answers_with_the_class_that_is_replaced() -> None:
     """A release of aiokafka that renames it would unpack without a bound, and end at bad header names, without a word."""
-    assert "MemoryRecords(" in inspect.getsource(fetcher.Fetcher)
+    assert "MemoryRecords(" in inspect.getsource(fetcher)
     read_leniently(KafkaSettings(batch_bytes_max=2_000_000, batch_ratio_max=11))
     try:
         assert fetcher.MemoryRecords(build([b"one"])).limits == Limits(2_000_000, 11)

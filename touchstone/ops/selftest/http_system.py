@@ -61,8 +61,13 @@ class HttpEndpoint:
 
     async def reply(self, task: Task, before: Outcome, text: str, timeout_s: float) -> Outcome:
         """Reply and wait for the next end."""
-        until = asyncio.get_running_loop().time() + timeout_s
-        return await self._within(self._replied(task, before, text, until), timeout_s)
+        same: list[Outcome] = []
+        try:
+            return await self._within(self._replied(task, before, text, same), timeout_s)
+        except SystemFault as fault:
+            if fault.code != "timeout" or not same:
+                raise
+            return same[-1]
 
     async def close(self) -> None:
         """Close the connections."""
@@ -87,19 +92,19 @@ class HttpEndpoint:
             raise SystemFault("unreadable", "neither a final status nor a task_id")
         return await self._ended(task_id)
 
-    async def _replied(self, task: Task, before: Outcome, text: str, until: float) -> Outcome:
+    async def _replied(self, task: Task, before: Outcome, text: str, same: list[Outcome]) -> Outcome:
         document = await self._asked("POST", self._path(self._settings.reply_path, before.task_id), task.document(task_id=before.task_id, reply=text))
         if isinstance(document, dict) and document.get("status") is not None:
             outcome = outcome_of(document, before.task_id)
             if outcome.is_final and outcome != before:
                 return outcome
-        return await self._ended(before.task_id, before, until)
+        return await self._ended(before.task_id, before, same)
 
-    async def _ended(self, task_id: str, before: Outcome | None = None, until: float = 0.0) -> Outcome:
+    async def _ended(self, task_id: str, before: Outcome | None = None, same: list[Outcome] | None = None) -> Outcome:
         """The final outcome of a task.
 
-        Trap: right after a reply a server may still return the state from before it. The same answer in the same words counts as that state; if
-        nothing else arrives until shortly before the limit, it is the answer.
+        Trap: right after a reply a server may still return the state from before it. The same answer in the same words counts as that state and goes
+        into `same`; if nothing else arrives within the limit, it is the answer.
         """
         lost = 0
         while True:
@@ -112,8 +117,10 @@ class HttpEndpoint:
                 if fault.code not in {"unreachable", "broken", "refused"} or fault.detail.startswith("HTTP 4") or lost > _LOST_MAX:
                     raise
             else:
-                if outcome.is_final and (outcome != before or asyncio.get_running_loop().time() + 2 * self._settings.poll_interval_seconds >= until):
+                if outcome.is_final and outcome != before:
                     return outcome
+                if outcome.is_final and same is not None:
+                    same[:] = [outcome]
             await asyncio.sleep(self._settings.poll_interval_seconds)
 
     def _path(self, path: str, task_id: str) -> str:

@@ -7,7 +7,7 @@ from touchstone.ops.lab.bench.judge.faults import kinds
 
 
 def test_every_fault_has_a_row_with_requests_cents_and_seconds(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    quick = ["--cases", "3", "--timeout-s", "0.1", "--deadline-s", "0.2", "--ways", "text", "--faults", "none", "refusal", "chatty", "hang"]
+    quick = ["--cases", "3", "--timeout-s", "1", "--deadline-s", "2", "--ways", "text", "--faults", "none", "refusal", "chatty", "hang"]
     assert main(["bench", "judge-faults", *quick, "--output", str(tmp_path / "report.md")]) == 0
     rows = {row.split()[1]: row for row in (tmp_path / "report.md").read_text().splitlines() if row.startswith("| ")}
     assert "judged 3 | 3, " in rows["none"]
