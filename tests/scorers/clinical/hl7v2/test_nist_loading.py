@@ -33,6 +33,7 @@ def declaring(identifier: str, **lines: str) -> bytes:
         ({"PROFILE": '<!DOCTYPE a [<!ENTITY b "c">]>' + PROFILE.split("?>")[1].strip()}, "has a DOCTYPE"),
         ({"PROFILE": PROFILE.replace('Ref="PID_P"', 'Ref="PID_Q"')}, "no segment 'PID_Q' is defined"),
         ({"PROFILE": PROFILE.replace('Datatype="XPN"', 'Datatype="XPM"')}, "no data type 'XPM' is defined"),
+        ({"PROFILE": PROFILE.replace('"Namespace" Usage="O" Datatype="ST"', '"Namespace" Usage="O" Datatype="HD"')}, "the data type 'HD' contains itself"),
         ({"PROFILE": PROFILE.replace('Max="2"', 'Max="two"')}, "Max is no number"),
         ({"PROFILE": "<ConformanceProfile/>"}, "describes no message"),
         ({"SECOND": PROFILE}, "holds two profiles"),

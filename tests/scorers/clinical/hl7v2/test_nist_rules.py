@@ -52,6 +52,7 @@ CASES = {
     '<Format Path="11[1]" Regex="^\\d{2,3}$"/>': ([nickname("12"), nickname("123")], [nickname("1234"), nickname("ab")]),
     '<Format Path="11[1]" Regex="^(?!\\s*$).+" NotPresentBehavior="FAIL"/>': ([nickname("12")], [nickname(""), nickname("  ")]),
     '<Format Path="11[1]" Regex="(a)\\1" NotPresentBehavior="FAIL"/>': ([nickname("aa")], [nickname("ab"), nickname("")]),
+    '<Format Path="11[1]" Regex="^(?!666|000)\\d{3}-(?!00)\\d{2}(?=.*[0-9(+])-\\d{4}$"/>': ([nickname("123-45-6789")], [nickname("666-45-6789")]),
     f'<StringList {NAME} CSV="F,O" IgnoreCase="false"/>': ([F, NONE], [M, with_field("PID", 8, "F,O")]),
     f'<StringList {NAME} CSV="f, o" IgnoreCase="true"/>': ([F, with_field("PID", 8, "O")], [M]),
     '<NumberList Path="11[1]" CSV="1,2.5"/>': ([nickname("1.0"), nickname("2.50")], [nickname("3"), nickname("x")]),
@@ -98,6 +99,9 @@ def test_an_assertion_holds_or_fails(assertion: str, data: bytes, held: bool, tm
         ('<Plugin QualifiedClassName="org.pond.Check"/>', "constructs that this reader does not know: Plugin"),
         ("<AND><Presence Path='8[1]'/></AND>", "AND of 1 parts"),
         ('<Format Path="8[1]" Regex="("/>', "a Format that cannot be read"),
+        ('<Format Path="8[1]" Regex="(?=.)(a+)+b"/>', "a Format that cannot be read"),
+        ('<Format Path="8[1]" Regex="(?!x)((?:a|ab)c?)*d"/>', "a Format that cannot be read"),
+        ('<Format Path="8[1]" Regex="(?!x).*.*.*.*y"/>', "a Format that cannot be read"),
         ('<Presence Path="eight"/>', "a Presence that cannot be read"),
         ('<PlainText Path="5[1]" Text="x"/>', "rules that could not be decided on this message: S-1"),  # a name has components
         (f'<PlainText {NAME} Text="x" NotPresentBehavior="INCONCLUSIVE"/>', "S-1"),

@@ -170,3 +170,16 @@ class StructureReader:
         absent = sorted(set(used) - set(self.datatypes))
         if absent:
             raise ConfigError(f"{self._path}: no data type {absent[0]!r} is defined ({used[absent[0]]} has it); export the profile again")
+        self._check_circles()
+
+    def _check_circles(self) -> None:
+        """Refuse a data type that contains itself: its parts would have no end."""
+        left = {own: {element.datatype for element in one.components} for own, one in self.datatypes.items()}
+        while True:
+            used = {part for parts in left.values() for part in parts}
+            circle = {own: parts & left.keys() for own, parts in left.items() if own in used and parts & left.keys()}
+            if len(circle) == len(left):
+                break
+            left = circle
+        if left:
+            raise ConfigError(f"{self._path}: the data type {min(left)!r} contains itself; correct its components in the profile")
