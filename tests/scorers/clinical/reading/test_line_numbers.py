@@ -49,6 +49,19 @@ def test_json_findings_have_the_line_and_column_of_the_file(mark: bytes, line_en
     assert at(findings, "Patient.name[1].use") == (6, 6)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"resourceType": "Patient",\n"Ada Winter": 1,\n"gendr": "male",\n"Winter": {"a": [2]},\n"_Pond": 1}',
+        '<Patient xmlns="http://hl7.org/fhir">\n<Ada value="1"/>\n<gendr value="male"/>\n<Winter value="1"/>\n<Pond value="2"/>\n</Patient>',
+    ],
+)
+def test_each_member_whose_name_is_left_out_has_a_line_of_its_own(text: str) -> None:
+    findings = [one for one in validate_document(text).report.findings if one.code == "fhir.structure.unknown-element"]
+
+    assert [(one.path, one.line) for one in findings] == [("Patient.?", 2), ("Patient.gendr", 3), ("Patient.?", 4), ("Patient.?", 5)]
+
+
 def test_a_document_on_one_line_keeps_its_own_columns() -> None:
     text = json.dumps(json.loads(PATIENT))
     line, column = at(validate_document(text).report.findings, "Patient.gender")

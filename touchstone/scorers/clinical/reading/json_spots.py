@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.tables import element_names
-from touchstone.scorers.clinical.reading.spots import Spot, Step, steps_of
+from touchstone.scorers.clinical.reading.spots import UNKNOWN, Spot, Step, steps_of, unknown_name
 
 _BLANKS: Final = re.compile(r"[ \t\r\n]*")
 #: Whole strings, so that a comment's signs inside them do not count.
@@ -161,6 +161,7 @@ class _Walk:
         text = self._text
         self._assign(wanted, spot)
         seen: set[str] = set()
+        unknown = 0
         at = self.blanks(at + 1)
         while text[at] != "}":
             key_at = at
@@ -171,6 +172,10 @@ class _Walk:
                 raise ValueError("no colon")
             at = self.blanks(at + 1)
             inner, name = self._member(wanted, key)
+            if name == UNKNOWN:
+                unknown += 1
+                name = unknown_name(unknown)
+                inner = wanted.members.get(name)
             if key == "entry" and wanted.resources and text[at] == "[":
                 seen.add(name)
                 at = self._entries(wanted, at, inner)
@@ -204,9 +209,9 @@ class _Walk:
         inner = wanted.members.get(key)
         if inner is not None:
             return inner, key
-        # The name of a member that may be patient text is `?` in paths: any that is none of the standard's.
-        if "?" in wanted.members and key.removeprefix("_") not in element_names():
-            return wanted.members["?"], "?"
+        # Any name that is none of the standard's may be patient text.
+        if UNKNOWN in wanted.members and key.removeprefix("_") not in element_names():
+            return wanted.members[UNKNOWN], UNKNOWN
         for name in wanted.members:
             stem = name.removesuffix("[x]")
             if stem != name and key.startswith(stem) and key[len(stem) : len(stem) + 1].isupper():

@@ -11,7 +11,7 @@ from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.reading.displayed import Displayed
 from touchstone.scorers.clinical.reading.hl7v2_spots import hl7v2_spots
 from touchstone.scorers.clinical.reading.json_spots import json_spots
-from touchstone.scorers.clinical.reading.spots import Lines, Spot
+from touchstone.scorers.clinical.reading.spots import Lines, Spot, numbered_unknown
 from touchstone.scorers.clinical.reading.xml_spots import ccda_spots, fhir_xml_spots
 from touchstone.scorers.reporting.plain_reading import STATES
 
@@ -52,8 +52,9 @@ def locate(document: Displayed, of: Sequence[About]) -> list[Located]:
 
 def finding_spots(document: Displayed, lines: Lines, of: Sequence[tuple[Finding, str]]) -> list[Spot | None]:
     """The place of each finding, given with its path inside the document; the spots lie inside the text. None for a finding about no one place."""
-    spots = _spots(document, [path for _, path in of if path])
-    return [_within(document, _spot(document, lines, finding, path, spots.get(path))) for finding, path in of]
+    paths = numbered_unknown([path for _, path in of])
+    spots = _spots(document, [path for path in paths if path])
+    return [_within(document, _spot(document, lines, finding, path, spots.get(path))) for (finding, _), path in zip(of, paths, strict=True)]
 
 
 def _spots(document: Displayed, paths: Sequence[str]) -> dict[str, Spot | None]:

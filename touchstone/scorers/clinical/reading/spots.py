@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 #: A name, a slice of a profile (which is no part of the document), and positions in lists. `[x]` is the end of a choice's name, as in `value[x]`.
 _STEP: Final = re.compile(r"([A-Za-z_?][\w-]*)(\[x\])?(?::[\w-]+)?((?:\[\d+\])*)(?:\.|$)")
 _NUMBER: Final = re.compile(r"\d+")
+#: The name, in paths, of a member whose own may be patient text.
+UNKNOWN: Final = "?"
 #: Steps of a path that are followed: documents are nested less deep.
 STEPS_MAX: Final = 400
 
@@ -45,6 +48,22 @@ def steps_of(path: str) -> tuple[list[Step], bool]:
         steps.append(Step(found[1] + (found[2] or ""), tuple(int(one) for one in _NUMBER.findall(found[3]))))
         at = found.end()
     return steps, at >= len(path)
+
+
+def numbered_unknown(paths: Iterable[str]) -> list[str]:
+    """The paths, with numbers for those that end with the same `?` (a member whose name is not shown): `Patient.?`, `Patient.?_2`, as in the document."""
+    times: Counter[str] = Counter()
+    numbered = []
+    for path in paths:
+        if path.endswith(f".{UNKNOWN}"):
+            times[path] += 1
+        numbered.append(f"{path}_{times[path]}" if times[path] > 1 else path)
+    return numbered
+
+
+def unknown_name(number: int) -> str:
+    """The name of an object's member of that number among those whose names are not shown."""
+    return UNKNOWN if number == 1 else f"{UNKNOWN}_{number}"
 
 
 class Lines:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
-from touchstone.scorers.clinical.reading.spots import Lines, Spot, Step, steps_of
+from touchstone.scorers.clinical.formats.fhir.tables import element_names
+from touchstone.scorers.clinical.reading.spots import UNKNOWN, Lines, Spot, Step, steps_of
 
 #: Elements that are read.
 ELEMENTS_MAX: Final = 400_000
@@ -33,6 +35,7 @@ class _Element:
     children: list[_Element] = field(default_factory=list)
     _by_name: dict[str, list[_Element]] | None = None
     _resources: dict[str, list[_Element]] | None = None
+    _unknown: list[_Element] | None = None
 
     def named(self, name: str) -> list[_Element]:
         """Its children of one name. Sorted by name once, since many findings may ask for them."""
@@ -49,6 +52,16 @@ class _Element:
             for one in (one for entry in self.named("entry") for holder in entry.named("resource") for one in holder.children[:1]):
                 self._resources.setdefault(one.name, []).append(one)
         return self._resources.get(name, [])
+
+    def unknown(self, shown: AbstractSet[str]) -> list[_Element]:
+        """The first child of each name that paths do not show, but `?` in its place. `shown`: all names that paths show."""
+        if self._unknown is None:
+            first: dict[str, _Element] = {}
+            for child in self.children:
+                if child.name not in shown:
+                    first.setdefault(child.name, child)
+            self._unknown = list(first.values())
+        return self._unknown
 
     @property
     def spot(self) -> Spot:
@@ -123,10 +136,12 @@ def fhir_xml_spots(text: str, paths: Iterable[str]) -> dict[str, Spot | None]:
     """The place of each FHIR path in a document of FHIR XML."""
     document = _read(text)
     root = document.children[0] if document.children else None
-    return {path: None if root is None else _fhir_spot(text, root, path) for path in paths}
+    wanted = list(paths)
+    shown = element_names() | {steps[-1].name for path in wanted if (steps := steps_of(path)[0])}
+    return {path: None if root is None else _fhir_spot(text, root, path, shown) for path in wanted}
 
 
-def _fhir_spot(text: str, root: _Element, path: str) -> Spot | None:
+def _fhir_spot(text: str, root: _Element, path: str, shown: AbstractSet[str]) -> Spot | None:
     steps, is_whole = steps_of(path)
     here = root
     if steps and (steps[0].name == root.name or steps[0].name == "Resource"):
@@ -134,7 +149,7 @@ def _fhir_spot(text: str, root: _Element, path: str) -> Spot | None:
     elif not steps or not (root.name == "Bundle" and (steps[0].indices or steps[0].name == "Patient")):
         return None
     for step in steps:
-        child = _fhir_child(here, step)
+        child = _fhir_child(here, step, shown)
         if child is None:
             is_attribute = step.name in {"id", "url"} and step is steps[-1]  # attributes in FHIR XML, where JSON has members
             return _attribute_spot(text, here, step.name) if is_attribute else here.spot._replace(is_exact=False)
@@ -142,12 +157,16 @@ def _fhir_spot(text: str, root: _Element, path: str) -> Spot | None:
     return here.spot._replace(is_exact=is_whole)
 
 
-def _fhir_child(here: _Element, step: Step) -> _Element | None:
+def _fhir_child(here: _Element, step: Step, shown: AbstractSet[str]) -> _Element | None:
     index = step.indices[0] if step.indices else 0
     if step.name[:1].isupper() and here.name == "Bundle":
         resources = here.resources(step.name)
         return resources[index] if index < len(resources) else None
     name = step.name.removeprefix("_")
+    if name.startswith(UNKNOWN):
+        number = int(name.removeprefix(f"{UNKNOWN}_")) if name != UNKNOWN else 1
+        unknown = here.unknown(shown)
+        return unknown[number - 1] if number <= len(unknown) else None
     stem = name.removesuffix("[x]")
     children = here.named(name) if stem == name else [one for one in here.children if one.name.startswith(stem) and one.name[len(stem) :][:1].isupper()]
     child = children[index] if index < len(children) else None
