@@ -49,6 +49,22 @@ def test_all_that_an_entry_names_must_match(given: dict[str, str], matches: bool
     assert entry(**given).matches(finding(path="outputs.fhir[2]/Patient.name[1].use")) is matches
 
 
+def test_a_path_without_the_number_of_a_message_or_line_means_each_of_a_batch() -> None:
+    for path, inside in (("PID-8", "message[12]/PID-8"), ("OBX[2]-5", "message[1]/OBX[2]-5"), ("Patient.name.use", "Line[3].Patient.name[0].use")):
+        assert entry(path=path).matches(finding(path=inside))
+        assert entry(path=path).matches(finding(path=f"outputs.hl7v2/{inside}"))
+        assert entry(path=inside).matches(finding(path=inside))
+    assert not entry(path="message[2]/PID-8").matches(finding(path="message[12]/PID-8"))
+
+
+def test_a_pattern_of_many_asterisks_is_not_slow() -> None:
+    long_path = "a" * 400
+    assert not entry(path="*a" * 200 + "b").matches(finding(path=long_path))
+    assert entry(path="*a" * 200).matches(finding(path=long_path))
+    assert entry(path="a*b*b").matches(finding(path="a.b.b"))
+    assert not entry(path="a*bb*b").matches(finding(path="a.bb"))
+
+
 @pytest.mark.parametrize(
     ("profile", "matches"),
     [("us-core-patient", True), ("us-core-patient|6.1.0", True), ("us-core-patient|3.1.1", False), ("us-core", False), ("http://x/us-core-patient", True)],
@@ -123,11 +139,13 @@ def test_the_configuration_digest_contains_the_entries_in_force(tmp_path: Path) 
     ("text", "expected"),
     [
         ("x = [", "is not TOML"),
-        ('[[suppress]]\ncode = "a"\nexpires = 2030-01-01', "reason is missing"),
+        ('[[suppress]]\ncode = "a"\nexpires = 2030-01-01', "entry 1: reason is missing"),
         ('[[suppress]]\ncode = "a"\nreason = "r"', "expires is missing"),
         ('[[suppress]]\nreason = "r"\nexpires = 2030-01-01', "name a code, a path or a profile"),
         ('[[suppress]]\ncode = "a"\nreason = " "\nexpires = 2030-01-01', "reason"),
-        ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = "soon"', "expires"),
+        ('[[suppress]]\ncode = "*"\npath = "**"\nreason = "r"\nexpires = 2030-01-01', r"entry 1: name a code, a path or a profile; \* alone"),
+        ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = "soon"', "entry 1: expires must be a date, such as 2027-01-31$"),
+        ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = 2030-01-01T12:00:00', "entry 1: expires must be a date, such as 2027-01-31$"),
         ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = 2030-01-01\nseverity = "x"', "severity"),
         ('[[supress]]\ncode = "a"', "supress"),
         ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = 2030-01-01\n' * 2, "has two entries for a"),

@@ -35,7 +35,11 @@ BYTES_MAX: Final = 1_048_576
 _PROFILE: Final = re.compile(r"profile (\S+?)(?:\|(\S+?))?:? ")
 #: Codes of findings that may name a profile.
 _OF_PROFILES: Final = ("fhir.profiles.", "fhir.invariants.")
+#: An entry in the words of pydantic, which counts from 0.
+_NUMBER: Final = re.compile(r"suppress\.(\d+)[. ]")
+_BAD_DATE: Final = re.compile(r"(entry \d+: expires) (?:must be a valid date|datetimes provided)[^;]*")
 _INDEX: Final = re.compile(r"\[\d+\]")
+_ONE_OF_MANY: Final = re.compile(r"\A(?:Line\[\d+\]\.|message\[\d+\]/)")
 _OUTPUT: Final = re.compile(r"outputs\.\w+(?:\[\d+\])?/")
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
@@ -53,8 +57,8 @@ class Entry(Section):
 
     @model_validator(mode="after")
     def _names_something(self) -> Self:
-        if self.code is None and self.path is None and self.profile is None:
-            raise ValueError("name a code, a path or a profile")
+        if not any(text is not None and text.strip("*. ") for text in (self.code, self.path, self.profile)):
+            raise ValueError("name a code, a path or a profile; * alone would suppress every finding")
         return self
 
     @property
@@ -78,8 +82,10 @@ class Entry(Section):
         if self.path is None:
             return True
         inside = _OUTPUT.sub("", path, count=1) if path.startswith("outputs.") else path
-        shown = inside if "[" in self.path else _INDEX.sub("", inside)
-        return _pattern(self.path).fullmatch(shown) is not None
+        pattern, is_numbered = _pattern(self.path), "[" in self.path
+        # In a batch or NDJSON, a path begins with the number of the message or line.
+        shown = (one if is_numbered else _INDEX.sub("", one) for one in dict.fromkeys((inside, _ONE_OF_MANY.sub("", inside, count=1))))
+        return any(pattern.fullmatch(one) is not None for one in shown)
 
     def _matches_profile(self, finding: Finding) -> bool:
         if self.profile is None:
@@ -135,7 +141,12 @@ class SuppressList:
 
 @lru_cache(maxsize=1_024)
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, text.split("*"))))
+    first, *others = map(re.escape, text.split("*"))
+    if not others:
+        return re.compile(first)
+    # Each part at its first place, without going back, so that no list is slow on long paths; the last part is at the end.
+    inner = "".join(f"(?>.*?{part})" for part in others[:-1])
+    return re.compile(f"{first}{inner}.*{others[-1]}", re.DOTALL)
 
 
 def read_list(path: Path | None, *, today: date | None = None) -> SuppressList:
@@ -159,11 +170,17 @@ def read_list(path: Path | None, *, today: date | None = None) -> SuppressList:
     try:
         found = _File.model_validate_json(json.dumps(document, default=str), strict=False)
     except ValidationError as error:
-        raise ConfigError(f"suppress: {path}: {explain(error, _File)}") from None
+        raise ConfigError(f"suppress: {path}: {_said(explain(error, _File))}") from None
     names = Counter(entry.name for entry in found.suppress)
     if twice := next((name for name, times in names.items() if times > 1), None):
         raise ConfigError(f"suppress: {path} has two entries for {twice}; keep one")
     return SuppressList(found.suppress, today or datetime.now(UTC).date())
+
+
+def _said(fault: str) -> str:
+    """What is wrong with an entry, in the words of the file: entries are counted from 1."""
+    numbered = _NUMBER.sub(lambda found: f"entry {int(found[1]) + 1}: ", fault)
+    return _BAD_DATE.sub(r"\1 must be a date, such as 2027-01-31", numbered).replace("value error, ", "")
 
 
 def _unknown_key(document: Any) -> str | None:
