@@ -3,6 +3,7 @@
 import pytest
 
 from tests.scorers.clinical.hl7v2.messages import PID, admission, told
+from touchstone.scorers.clinical.formats.hl7v2 import validate
 
 NUMBER, ADDRESS = "^PRN^PH^^1^217^5550100", "12 Mill Lane^^Springfield^IL^62701^USA^H"
 
@@ -84,3 +85,24 @@ def test_a_control_id_is_given_once(ids: tuple[str, ...], repeated: list[int]) -
 
 def test_two_senders_may_use_one_control_id() -> None:
     assert codes(admission() + admission().replace(b"|LIS|", b"|RIS|"), "structure.control-id") == []
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code"),
+    [
+        (3, "^^^A&1.2.3&ISO^MR", "data_types.cx-id"),
+        (5, "^^^^^^L", "data_types.xpn-name"),
+        (5, "Winter", "data_types.xpn-given"),
+        (5, "^Ada", "data_types.xpn-family"),
+        (5, "Winter^Ada", "data_types.xpn-type"),
+        (13, "^NET^Internet^not-an-email", "data_types.xtn-address"),
+        (13, "^NET^Internet", "data_types.xtn-empty"),
+    ],
+)
+def test_what_a_patients_names_and_numbers_lack_comes_with_a_remedy(field: int, value: str, code: str) -> None:
+    fields = PID.split("|")
+    fields[field] = value
+    found = [one for one in validate(admission(pid="|".join(fields))).findings if one.code == code]
+
+    assert found
+    assert all(one.suggestion for one in found)

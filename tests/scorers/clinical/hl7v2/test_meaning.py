@@ -163,6 +163,8 @@ def test_a_discharge_before_admission_is_told() -> None:
         ("ED", "plain text", ("major", "observations.type-mismatch", "OBX[1]-5")),
         ("SN", ">^x", ("major", "data_types.datatype", "OBX[1]-5.2")),
         ("", "13.4", ("major", "observations.type-missing", "OBX[1]-2")),
+        ('""', "13.4", ("major", "observations.type-missing", "OBX[1]-2")),
+        ('""^x', "13.4~14", ("major", "observations.type-missing", "OBX[1]-2")),
         ("XX", "13.4", ("major", "valuesets.code", "OBX[1]-2")),
         ("NM", "", ("minor", "observations.value-missing", "OBX[1]-5")),
     ],

@@ -47,6 +47,7 @@ STATES = frozenset(_STATES.split())
 _PROVINCES = "AB BC MB NB NL NS NT NU ON PE QC SK YT"
 PROVINCES = frozenset(_PROVINCES.split())
 NULL = '""'
+_NAMELESS = "Give the name, or U (unspecified) in XPN.7 if it is withheld"
 #: An e-mail address or a URL, by its outer form.
 ADDRESS = re.compile(r"\s*+(?:mailto:)?[^@\s]++@[^@\s]++\s*+|[A-Za-z][A-Za-z0-9+.\-]*+:\S++")
 ZIP = re.compile(r"\d{5}(?:-?\d{4})?", re.ASCII)
@@ -180,7 +181,7 @@ def _holds(parts: list[str], position: int) -> bool:
 def check_cx(path: str, parts: list[str], findings: Findings) -> None:
     """A patient identifier: its number, and who assigned it."""
     if not _holds(parts, 1):
-        findings.add("major", "data_types.cx-id", path, "CX.1 (ID) is required")
+        findings.add("major", "data_types.cx-id", path, "CX.1 (ID) is required", suggestion="Give the identifier in CX.1, or take the repetition out")
     if not _holds(parts, 4) or not parts[3].strip("&"):
         findings.add(
             "major", "data_types.cx-authority", path, "CX.4 (Assigning Authority) is required for patient matching", suggestion="Give NAMESPACE&OID&ISO"
@@ -195,13 +196,13 @@ def check_xpn(path: str, parts: list[str], findings: Findings) -> None:
     has_family = _holds(parts, 1) and bool(parts[0].strip("&"))
     has_given = _holds(parts, 2)
     if not has_family and not has_given:
-        findings.add("major", "data_types.xpn-name", path, "XPN.1 (Family Name) or XPN.2 (Given Name) is required")
+        findings.add("major", "data_types.xpn-name", path, "XPN.1 (Family Name) or XPN.2 (Given Name) is required", suggestion=_NAMELESS)
     elif not has_given:
-        findings.add("minor", "data_types.xpn-given", path, "XPN.2 (Given Name) is missing")
+        findings.add("minor", "data_types.xpn-given", path, "XPN.2 (Given Name) is missing", suggestion="Give the given name in XPN.2")
     elif not has_family:
-        findings.add("minor", "data_types.xpn-family", path, "XPN.1 (Family Name) is missing")
+        findings.add("minor", "data_types.xpn-family", path, "XPN.1 (Family Name) is missing", suggestion="Give the family name in XPN.1")
     if not kind:
-        findings.add("info", "data_types.xpn-type", path, "XPN.7 (Name Type Code) not specified")
+        findings.add("info", "data_types.xpn-type", path, "XPN.7 (Name Type Code) not specified", suggestion="Use table 0200, for example L")
 
 
 def check_xad(path: str, parts: list[str], findings: Findings) -> None:
@@ -249,10 +250,12 @@ def _check_number(path: str, parts: list[str], findings: Findings, *, is_address
         # Up to 2.2 and in many systems since, the address stands in XTN.1; from 2.7 on XTN.4 may hold a URL.
         address = next((parts[position - 1] for position in (4, 1, 12) if _holds(parts, position)), "")
         if not address:
-            findings.add("minor", "data_types.xtn-empty", path, "XTN.4 is empty, and XTN.2 or XTN.3 says that it is an internet address")
+            message = "XTN.4 is empty, and XTN.2 or XTN.3 says that it is an internet address"
+            findings.add("minor", "data_types.xtn-empty", path, message, suggestion="Give the address in XTN.4, or leave the field empty")
         elif parts[2:3] != ["X.400"] and ADDRESS.fullmatch(unescape(address)) is None:
             message = "This is neither an e-mail address nor a URL"
-            findings.add("minor", "data_types.xtn-address", f"{path}.{parts.index(address) + 1}", message, value=address)
+            suggestion = "Write name@example.org or https://example.org, or correct XTN.2 and XTN.3"
+            findings.add("minor", "data_types.xtn-address", f"{path}.{parts.index(address) + 1}", message, suggestion=suggestion, value=address)
     elif not any(_holds(parts, position) for position in (1, 7, 12)):
         message = "No telephone number: XTN.7 and XTN.12 are empty, and so is XTN.1"
         findings.add("minor", "data_types.xtn-empty", path, message, suggestion="Give the number in XTN.7, or leave the field empty")

@@ -139,8 +139,10 @@ class Observations:
 
     def _value(self, segment: Segment, kind: str, value: str) -> None:
         """Check OBX-5 against the type in OBX-2."""
-        if not kind:
-            self.findings.add("major", "observations.type-missing", f"{segment.path}-2", "The value type is required where OBX-5 holds a value")
+        if not kind or kind == NULL:
+            null = f", and {NULL} (null) is none" if kind else ""
+            message = f"The value type is required where OBX-5 holds a value{null}"
+            self.findings.add("major", "observations.type-missing", f"{segment.path}-2", message, suggestion="Give the type of the value, for example NM")
             return
         if kind == "ED" and not segment.component(5, 5):
             # Placeholders without data occur in practice; plain text is never encapsulated data.
