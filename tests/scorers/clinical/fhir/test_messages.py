@@ -10,8 +10,11 @@ import pytest
 
 from tests.scorers.clinical.fhir.resources import observation, patient, report
 from touchstone.scorers.clinical import validate_document
-from touchstone.scorers.clinical.formats.fhir import Options
+from touchstone.scorers.clinical.formats.fhir import Options, extensions
 from touchstone.scorers.clinical.formats.fhir.names import meant
+from touchstone.scorers.clinical.formats.fhir.options import PER_CODE_MAX
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Constraint
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import slice_text
 from touchstone.scorers.clinical.report import Context
 
 URL = "http://hospital.example.net/StructureDefinition/lab"
@@ -138,3 +141,25 @@ def test_a_missing_category_of_vital_signs_names_its_code() -> None:
 def test_only_a_code_of_ucum_is_invalid_ucum(quantity: dict[str, Any], expected: list[tuple[str, str]]) -> None:
     found = report(observation(code={"text": "x"}, valueQuantity={"value": 1, **quantity}), Options(marks=False, installed_packages=False)).findings
     assert [(one.severity, one.code) for one in found if one.code.startswith("units.")] == expected
+
+
+def test_names_of_parts_are_compared_only_while_a_finding_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[str] = []
+
+    def counted(name: str, known: Any) -> str | None:
+        compared.append(name)
+        return meant(name, known)
+
+    monkeypatch.setattr(extensions, "meant", counted)
+    parts = [{"url": f"coed{number}", "valueString": "x"} for number in range(500)]
+    value = {"url": "http://hl7.org/fhir/StructureDefinition/patient-nationality", "extension": parts}
+    found = report(patient(extension=[value] * 3), Options(marks=False)).counts()
+
+    assert found["fhir.extensions.part", "major"] == 1_500
+    assert len(compared) <= 4 * PER_CODE_MAX
+
+
+def test_a_missing_part_of_an_extension_is_named_by_its_url() -> None:
+    cut = Constraint("extension", "extension", children={"url": Constraint("url", "url", fixed="ombCategory")})
+    assert slice_text("omb", cut) == "with the url ombCategory"
+    assert slice_text("omb", Constraint("extension", "extension")) == "of the slice omb"

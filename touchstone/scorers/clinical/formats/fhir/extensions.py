@@ -14,6 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.document import HIDDEN, Document, 
 from touchstone.scorers.clinical.formats.fhir.extension_contexts import by_values, in_context
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES
 from touchstone.scorers.clinical.formats.fhir.names import meant
+from touchstone.scorers.clinical.formats.fhir.options import PER_CODE_MAX
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.tables import definitions, element_names
 
@@ -196,12 +197,16 @@ def _parts(use: _Use, known: Json, *, counted: bool) -> Iterator[_Problem]:
     """The faults of a complex extension's parts: names, types of values and, if `counted`, numbers."""
     value, place = use.value, use.place
     counts = dict.fromkeys(known, 0)
+    # Names are compared as long as the finding may be kept; a document can hold any number of them.
+    left = 2 * PER_CODE_MAX - sum(times for (code, _), times in use.document.counts.items() if code == "fhir.extensions.part")
     for index, part in numbered(value, "extension"):
         name = part.get("url")
         if not isinstance(name, str) or is_absolute(name):
             continue
         if name not in known:
-            told = f"{_shown_part(use.document, name, known)} is no part of this extension; its definition has: {', '.join(list(known)[:12])}"
+            left -= 1
+            shown = _shown_part(use.document, name, known) if left >= 0 else "a part"
+            told = f"{shown} is no part of this extension; its definition has: {', '.join(list(known)[:12])}"
             yield "fhir.extensions.part", (place, "extension", index), told
             continue
         counts[name] += 1

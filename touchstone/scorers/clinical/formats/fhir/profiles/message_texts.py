@@ -38,13 +38,19 @@ def expected_text(stated: Any) -> str:
     return _shown(str(plain(stated)))
 
 
-def slice_text(cut: Constraint) -> str:
-    """Return how an occurrence gets into a slice, in brackets: the codes or values that the slice fixes, its type, or its profile; empty without any."""
+def slice_text(name: str, cut: Constraint) -> str:
+    """Return which occurrences are in a slice: its name and, in brackets, the codes or values that it fixes, its type, or its profile, if it has any.
+
+    The part of an extension is known by its url alone.
+    """
+    url = cut.children.get("url")
+    if url is not None and url.fixed is not None:
+        return f"with the url {expected_text(url.fixed)}"
     found = list(dict.fromkeys(_stated(cut, "", _SLICE_DEPTH)))
     if not found:
         profiles = [profile for _, profiles, _ in cut.types for profile in profiles if not is_base(profile)]
         found = [f"profile {', '.join(map(named, profiles[:CODES_MAX]))}"] if profiles else [f"type {cut.allowed}"] if cut.choice and cut.allowed else []
-    return f" ({'; '.join(found[:CODES_MAX])})" if found else ""
+    return f"of the slice {shown_text(name)}" + (f" ({'; '.join(found[:CODES_MAX])})" if found else "")
 
 
 def _stated(rule: Constraint, path: str, depth: int) -> Iterator[str]:

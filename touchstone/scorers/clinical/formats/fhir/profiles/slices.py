@@ -51,14 +51,13 @@ class Slicing(ValueChecks):
         for name, cut in rule.slices.items():
             if cut.must_support:
                 self._support(cut, place, counts[name] > 0, populated=counts[name] > 0)
-            of_slice = f"{rule.short} of the slice {shown_text(name)}"
-            stated = slice_text(cut)
             at = (place, rule.short, None)
             if counts[name] < cut.least:
-                message = f"asks for at least {cut.least} {of_slice}{stated}; found {counts[name]}"
-                self._add("fhir.profiles.slice-missing", at, message, remedy=f"Add {of_slice}{stated}")
+                of_slice = f"{rule.short} {slice_text(name, cut)}"
+                message = f"asks for at least {cut.least} {of_slice}; found {counts[name]}"
+                self._add("fhir.profiles.slice-missing", at, message, remedy=f"Add {of_slice}")
             elif cut.most is not None and counts[name] > cut.most:
-                self._add("fhir.profiles.slice-too-many", at, f"allows at most {cut.most} {of_slice}; found {counts[name]}")
+                self._add("fhir.profiles.slice-too-many", at, f"allows at most {cut.most} {rule.short} of the slice {shown_text(name)}; found {counts[name]}")
 
     def _slice_of(self, rule: Constraint, value: Any, at: Place) -> str | None:
         """The name of the slice that an occurrence belongs to; empty for none, None if a discriminator is not supported."""
