@@ -176,3 +176,17 @@ def test_a_name_that_html_does_not_have_is_not_shown() -> None:
     text = messages(f"<div {NS}><JaneDoe>x</JaneDoe><p JaneDoe='x'>a</p></div>")
     assert "the narrative holds an element, which" in text
     assert "JaneDoe" not in text
+
+
+def test_an_image_may_be_one_that_the_resource_contains() -> None:
+    text = {"status": "generated", "div": f"<div {NS}><img src='#pic' alt='b'/></div>"}
+    picture = {"resourceType": "Binary", "id": "pic", "contentType": "image/png", "data": "aGVsbG8="}
+
+    assert "fhir.narrative.link" not in codes(patient(text=text, contained=[picture]))
+    assert "fhir.narrative.link" in codes(patient(text=text, contained=[{**picture, "id": "another"}]))
+
+
+def test_a_template_of_a_test_is_judged_as_the_resource_that_it_is() -> None:
+    template = patient(extension=[{"url": "http://hl7.org/fhir/tools/StructureDefinition/matchetype", "valueBoolean": True}], birthDate="$date$")
+
+    assert codes(template) == {"fhir.primitives.form"}
