@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.scorers.clinical.fhir.resources import PLAIN, bundle, codes, found, observation, patient, report
+from touchstone.scorers.clinical import validate_document
 from touchstone.scorers.clinical.formats.fhir import is_valid, validate
 from touchstone.scorers.clinical.report import Context
 
@@ -87,6 +88,21 @@ def test_two_elements_with_one_id_are_told() -> None:
 def test_a_member_that_appears_twice_is_told_however_the_file_is_spaced() -> None:
     for text in (b'{"resourceType":"Patient","gender":"male","gender":"female"}', b'{ "resourceType" : "Patient", "gender" : "male", "gender" : "female" }'):
         assert [one.code for one in validate(text, options=PLAIN).findings] == ["fhir.json.duplicate"]
+
+
+def test_a_member_that_appears_twice_has_its_place() -> None:
+    patient_text = '{"resourceType": "Patient", "name": [{"text": "a, {b: ["}, {"given": ["x", "y"], "text": "a", \n"t\\u0065xt": "b"}], "Ada": 1, "Ada": 2}'
+    bundle_text = '{"resourceType": "Bundle", "type": "collection", "entry": [{"fullUrl": "urn:a"}, {"resource": {"gender": "male", "gender": "male"}}]}'
+    lines = '{"resourceType": "Patient"}\n{"resourceType": "Patient", "gender": "male", "gender": "male"}\n'
+    for text, expected in (
+        (patient_text, ["Patient.name[1].text", "Patient"]),
+        (bundle_text, ["Bundle.entry[1].resource.gender"]),
+        (lines, ["Line[2].Patient.gender"]),
+    ):
+        found = [one for one in validate_document(text).report.findings if one.code == "fhir.json.duplicate"]
+        assert [one.path for one in found] == expected
+        assert all(one.line is not None for one in found)
+        assert "Ada" not in str(found)
 
 
 def test_text_that_looks_like_members_is_no_duplicate() -> None:

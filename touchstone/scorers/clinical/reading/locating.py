@@ -52,7 +52,7 @@ def locate(document: Displayed, of: Sequence[About]) -> list[Located]:
 
 def finding_spots(document: Displayed, lines: Lines, of: Sequence[tuple[Finding, str]]) -> list[Spot | None]:
     """The place of each finding, given with its path inside the document; the spots lie inside the text. None for a finding about no one place."""
-    paths = numbered_unknown([path for _, path in of])
+    paths = numbered_unknown((finding.code, path) for finding, path in of)
     spots = _spots(document, [path for path in paths if path])
     return [_within(document, _spot(document, lines, finding, path, spots.get(path))) for (finding, _), path in zip(of, paths, strict=True)]
 

@@ -50,14 +50,17 @@ def steps_of(path: str) -> tuple[list[Step], bool]:
     return steps, at >= len(path)
 
 
-def numbered_unknown(paths: Iterable[str]) -> list[str]:
-    """The paths, with numbers for those that end with the same `?` (a member whose name is not shown): `Patient.?`, `Patient.?_2`, as in the document."""
-    times: Counter[str] = Counter()
+def numbered_unknown(paths: Iterable[tuple[str, str]]) -> list[str]:
+    """The paths of findings, given as (code, path), with numbers for those of one code that end with the same `?`: `Patient.?`, `Patient.?_2`.
+
+    Each is about another member whose name is not shown, in the order of the document.
+    """
+    times: Counter[tuple[str, str]] = Counter()
     numbered = []
-    for path in paths:
+    for code, path in paths:
         if path.endswith(f".{UNKNOWN}"):
-            times[path] += 1
-        numbered.append(f"{path}_{times[path]}" if times[path] > 1 else path)
+            times[code, path] += 1
+        numbered.append(f"{path}_{times[code, path]}" if times[code, path] > 1 else path)
     return numbered
 
 

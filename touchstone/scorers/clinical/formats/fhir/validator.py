@@ -77,7 +77,7 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
         document.add("critical", "fhir.structure.failed", place, f"could not be walked: {type(error).__name__}")
         return
     if text is not None and not document.counts["fhir.structure.depth", "critical"] and frame is not None:
-        check_duplicate_members(text, document.members, document)
+        check_duplicate_members(text, document.members, document, place)
     if frame is not None:
         _rules(document)
         drop_duplicates(document.report, since, document.beyond)
