@@ -39,12 +39,12 @@ def _head(data: bytes) -> bytes:
     head = data[:SNIFFED_BYTES]
     if head.startswith(_UTF16_MARKS):
         head = head.decode("utf-16", "replace").encode("utf-8", "replace")
-    elif (codec := _unmarked_utf16(head)) is not None:
+    elif (codec := unmarked_utf16(head)) is not None:
         head = head.decode(codec, "replace").encode("utf-8", "replace")
     return head.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n" + _MLLP_START)
 
 
-def _unmarked_utf16(head: bytes) -> str | None:
+def unmarked_utf16(head: bytes) -> str | None:
     """The codec of UTF-16 without its mark, by the first letter of XML or HL7 v2 (JSON is UTF-8). UTF-32 has two zero bytes after it, or before."""
     if head[:1] in _FIRST_LETTERS and head[1:2] == b"\0" and head[2:4] != b"\0\0":
         return "utf-16-le"

@@ -106,3 +106,9 @@ def test_what_a_patients_names_and_numbers_lack_comes_with_a_remedy(field: int, 
 
     assert found
     assert all(one.suggestion for one in found)
+
+
+def test_a_postal_code_of_canada_is_no_wrong_zip_code_where_the_country_is_left_out() -> None:
+    for address, is_wrong in (("^ON^K1A 0B1^", False), ("^ON^K1A 0B1^USA", True), ("^IL^K1A 0B1^", True)):
+        found = codes(admission(pid=PID.replace(ADDRESS, ADDRESS.replace("^IL^62701^USA", address))), "data_types.xad-zip")
+        assert bool(found) is is_wrong

@@ -78,6 +78,13 @@ def test_json_that_cannot_be_read_has_the_place_of_the_fault() -> None:
     assert finding.line == 3
 
 
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_xml_in_utf_16_has_lines_with_and_without_its_mark(codec: str) -> None:
+    findings = validate_document(CCDA.replace("UTF-8", "UTF-16").encode(codec)).report.findings
+
+    assert at(findings, "ClinicalDocument") == at(validate_document(CCDA).report.findings, "ClinicalDocument") != (None, None)
+
+
 def test_fhir_xml_ccda_and_hl7v2_have_lines_too() -> None:
     assert at(validate_document(XML).report.findings, "Patient.gender") == (2, 3)
     assert at(validate_document(MESSAGE).report.findings, "PID-7.1") == (3, 33)

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from touchstone.schemas.trace import ClinicalFormat
+from touchstone.scorers.clinical.format_detection import unmarked_utf16
 from touchstone.scorers.clinical.formats.hl7v2.charset import decode
 from touchstone.scorers.clinical.reading import hl7v2_spots
 
@@ -83,6 +84,8 @@ def _decoded(data: bytes) -> str:
     """The text of XML or JSON bytes, by their mark, else UTF-8, else Latin-1."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return data.decode("utf-16", "replace")
+    if (codec := unmarked_utf16(data)) is not None:
+        return data.decode(codec, "replace")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -223,8 +223,10 @@ def check_xad(path: str, parts: list[str], findings: Findings) -> None:
     elif _holds(parts, 4) and parts[3].upper() not in STATES and not is_elsewhere:
         suggestion = "Correct the state, or name the country in XAD.6 if the address is elsewhere"
         findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is no postal code of a US state or territory", suggestion=suggestion, value=parts[3])
-    if _holds(parts, 5) and ZIP.fullmatch(parts[4]) is None:
-        findings.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion="Write 12345 or 12345-6789", value=parts[4])
+    is_canadian = not country and _holds(parts, 4) and parts[3].upper() in PROVINCES
+    if _holds(parts, 5) and ZIP.fullmatch(parts[4]) is None and not is_canadian:
+        suggestion = "Write 12345 or 12345-6789" + ("" if country else ", or name the country in XAD.6 if the address is elsewhere")
+        findings.add("minor", "data_types.xad-zip", path, "XAD.5 (Zip Code) is not in the US form", suggestion=suggestion, value=parts[4])
 
 
 def check_xtn(path: str, parts: list[str], findings: Findings) -> None:
