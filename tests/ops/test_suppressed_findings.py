@@ -23,4 +23,4 @@ def test_a_malformed_list_is_one_message_and_exit_3(commands: Commands) -> None:
     Path("known.toml").write_text('[[suppress]]\ncode = "a"\nexpires = 2030-01-01\n', encoding="utf-8")
     ran = commands("eval", "validate", "patient.json", "--suppress", "known.toml")
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err == "touchstone: suppress: known.toml: suppress.0.reason is missing; add it\n"
+    assert ran.err == "touchstone: suppress: known.toml: entry 1: reason is missing; add it\n"
