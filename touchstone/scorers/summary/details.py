@@ -10,7 +10,7 @@ from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES
 from touchstone.scorers.reporting.words import some, visible
 from touchstone.scorers.summary.components import facts, flow
 from touchstone.scorers.summary.components.questions import named_units
-from touchstone.scorers.summary.conflicts.conflict import CHANGED, CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
+from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
 from touchstone.scorers.summary.golds import digest_of
 from touchstone.scorers.summary.hard_fails.breaches import MESSAGES, Breach
 from touchstone.scorers.summary.omissions import missing_facts, quoted, uncovered_points
@@ -56,7 +56,6 @@ CONFLICT_WORDS = {
     "unknown_name": "a name that neither the gold nor its source has",
     "unknown_number": "a number, an amount or a date that neither the gold nor its source has, and that does not follow from what they say",
     "unknown_code": "a code that neither the gold nor its source has",
-    CHANGED: "the sentence is the gold's but for words that neither the gold nor its source has, and the model does not fully support it",
     CONTRADICTION: "the sentence contradicts {unit}, by the model's judgement",
     UNSUPPORTED: "nothing in the gold supports the sentence",
     JUDGED: "the sentence contradicts {unit}, as the judge reads it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from touchstone.scorers.summary.components.nli_round import Block, Round, nearest_k
 from touchstone.scorers.summary.conflicts import finding as conflicts
 from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit, units_of
-from touchstone.scorers.summary.conflicts.unknown.finding import changed, unknown
+from touchstone.scorers.summary.conflicts.unknown.finding import unknown
 from touchstone.scorers.summary.premises import pieces, words_in
 
 if TYPE_CHECKING:
@@ -143,8 +143,7 @@ def texts_to_embed(prepared: Prepared, questions: Questions, settings: SummarySe
 class Asked:
     """The NLI rounds of a case so far, and the conflicts that rules found without them.
 
-    `sentences`: a row a clause; `clause_of`: the sentence of each row. `about`: cosines of sentences with statements. `changed`: places of
-    new words in sentences that are otherwise copied.
+    `sentences`: a row a clause; `clause_of`: the sentence of each row. `about`: cosines of sentences with statements.
     """
 
     round: Round
@@ -156,7 +155,6 @@ class Asked:
     statements: list[Unit]
     conflicts: list[Conflict]
     wrong_facts: Mapping[int, set[int]]
-    changed: Mapping[int, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -182,10 +180,9 @@ def ask(questions: Questions, vectors: Vectors, settings: SummarySettings) -> As
     found = conflicts.by_rule(questions.sentences, questions.statements, about, settings.conflicts)
     if questions.known:
         found = sorted([*found, *unknown(questions.sentences, questions.known, found)], key=lambda one: one.sentence)
-    copies = changed(questions.sentences, [unit.text for unit in questions.statements], questions.known) if questions.known else {}
     to_facts = vectors.cosines(questions.facts, questions.sentences)
     wrong = conflicts.facts_in_conflict(found, questions.sentences, questions.facts, to_facts, settings.conflicts)
-    return Asked(round_, of_facts, of_outline, of_sentences, questions.clause_of, about, questions.statements, found, wrong, copies)
+    return Asked(round_, of_facts, of_outline, of_sentences, questions.clause_of, about, questions.statements, found, wrong)
 
 
 def _nearest_windows(questions: Questions, statements: list[str], vectors: Vectors, top_k: int) -> Flags | None:

@@ -13,8 +13,7 @@ from touchstone.scorers.summary.components.nli_round import Block
 from touchstone.scorers.summary.components.rulings import NO_RULINGS, Rulings
 from touchstone.scorers.summary.components.support import for_sentences
 from touchstone.scorers.summary.conflicts import finding as conflicts
-from touchstone.scorers.summary.conflicts.conflict import CHANGED, Conflict
-from touchstone.scorers.summary.conflicts.unknown.changed import SUPPORTED_MIN
+from touchstone.scorers.summary.conflicts.conflict import Conflict
 from touchstone.scorers.summary.lexical import shares, words
 from touchstone.scorers.summary.premises import NEIGHBOURS
 from touchstone.scorers.summary.total import total
@@ -241,7 +240,4 @@ def _all_conflicts(asked: Asked, support: Matrix, entailment: Matrix, contradict
     chosen = [columns[unit.text] for unit in asked.statements]
     by_model = conflicts.by_model(facts.best(support), facts.best(entailment), contradiction[:, chosen], asked.statements, asked.about, settings.conflicts)
     already = conflicts.sentences_of(asked.conflicts)
-    borne = facts.best(support)
-    altered = [Conflict(CHANGED, at, None, here) for at, here in asked.changed.items() if borne[at] < SUPPORTED_MIN and at not in already]
-    already |= {one.sentence for one in altered}
-    return sorted([*asked.conflicts, *altered, *(one for one in by_model if one.sentence not in already)], key=lambda one: one.sentence)
+    return sorted([*asked.conflicts, *(one for one in by_model if one.sentence not in already)], key=lambda one: one.sentence)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 #: What neither the gold nor its source has.
-CHANGED = "unknown_words"
-UNKNOWN = frozenset({"unknown_name", "unknown_number", "unknown_code", CHANGED})
+UNKNOWN = frozenset({"unknown_name", "unknown_number", "unknown_code"})
 CONTRADICTION, UNSUPPORTED = "contradiction", "unsupported"
 #: What a judge adds: a contradiction that it found, and a clinical conflict of a rule that it does not see.
 JUDGED, DISPUTED = "judge", "disputed"

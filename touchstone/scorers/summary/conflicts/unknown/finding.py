@@ -10,7 +10,6 @@ from functools import partial
 from typing import Literal
 
 from touchstone.scorers.summary.conflicts.conflict import Conflict
-from touchstone.scorers.summary.conflicts.unknown.changed import changed_words
 from touchstone.scorers.summary.conflicts.unknown.codes import unknown_codes
 from touchstone.scorers.summary.conflicts.unknown.known import Known, known
 from touchstone.scorers.summary.conflicts.unknown.names import is_english, is_foreign, unknown_names
@@ -45,11 +44,3 @@ def unknown(sentences: Sequence[str], texts: Sequence[str], already: Sequence[Co
                     taken.append(here)
                     found.append(Conflict(kind, index, None, here))
     return found
-
-
-def changed(sentences: Sequence[str], statements: Sequence[str], texts: Sequence[str]) -> dict[int, tuple[int, int]]:
-    """Places of new words in copied sentences, by sentence; conflicts only where the model does not support the sentence. `texts`: all that is known."""
-    if not reads(sentences, texts):
-        return {}
-    reading = known(texts)
-    return {index: here for index, sentence in enumerate(sentences) if (here := changed_words(sentence, statements, reading)) is not None}
