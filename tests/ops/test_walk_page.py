@@ -47,11 +47,7 @@ def assert_shown(shown: str, ran: Ran) -> None:
 def look_at_traces(shown: str) -> None:
     """Open the viewer and end it. Time and port are others than on the page, and a slow machine sees the progress, or the address before it."""
     with viewing(cwd=Path.cwd()) as viewer:
-        assert viewer.process.stderr is not None
-        while not any("traces read in" in line for line in viewer.said):
-            line = viewer.process.stderr.readline()
-            assert line, viewer.said
-            viewer.said.append(line.rstrip())
+        viewer.told("traces read in")
         assert viewer.end() == 0
     vary = re.compile(r"\d+\.\d s|:\d+(?= )")
     assert {vary.sub("", line) for line in shown.splitlines()} <= {vary.sub("", line) for line in viewer.said}

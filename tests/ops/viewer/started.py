@@ -37,6 +37,15 @@ class Viewer:
         with urllib.request.urlopen(urllib.request.Request(self.address + path, data, headers, method=method), timeout=30) as answer:
             return json.loads(answer.read()), answer.headers.get("etag", "")
 
+    def told(self, text: str) -> str:
+        """The first line that contains it, which on a busy machine comes after the page's address."""
+        assert self.process.stderr is not None
+        while not (found := [line for line in self.said if text in line]):
+            line = self.process.stderr.readline()
+            assert line, self.said
+            self.said.append(line.rstrip())
+        return found[0]
+
     def end(self, number: int = signal.SIGINT) -> int:
         self.process.send_signal(number)
         self.process.wait(30)

@@ -159,7 +159,7 @@ async def _serve_one_at_a_time(turn: asyncio.Lock, reader: asyncio.StreamReader,
 async def test_a_case_that_occupies_a_server_with_one_place_does_not_take_the_time_of_the_others() -> None:
     turn = asyncio.Lock()
     server = await asyncio.start_server(lambda reader, writer: _serve_one_at_a_time(turn, reader, writer), "127.0.0.1", 0)
-    chosen = {**AWAY, "timeout_s": 0.5, "deadline_s": 1.5, "attempts_max": 1, "retry_backoff_min_s": 0.12, "retry_backoff_max_s": 5.0}
+    chosen = {**AWAY, "timeout_s": 2.0, "deadline_s": 6.0, "attempts_max": 1, "retry_backoff_min_s": 0.1, "retry_backoff_max_s": 20.0}
     judge = open_judge(settings_for(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", **chosen), suite="a_suite")
     told = await ask_all(judge, 10)
     # A case may have been sent each time behind the one that hangs.
