@@ -5,25 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.structure_definitions import check_structure
-from touchstone.scorers.clinical.formats.fhir.tables import code_systems, definitions, grows
+from touchstone.scorers.clinical.formats.fhir.tables import definitions
+from touchstone.scorers.clinical.formats.fhir.value_set_filters import Find, check_filter, parameters_of
 
 #: FHIRPath beyond our parser: quantities and special variables.
 _BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
 
 
-def check_definitions(document: Document) -> None:
-    """Check every resource that defines something."""
+def check_definitions(document: Document, installed: Find) -> None:
+    """Check every resource that defines something. `installed`: URL → definition of a code system in the installed packages."""
+    own = {frame.text("url"): frame.resource for frame in document.frames if frame.type == "CodeSystem"}
+
+    def find(system: str) -> Json | None:
+        return own.get(system) or installed(system)
+
     for frame in document.frames:
         rule = _RULES.get(frame.type)
         if rule is not None:
             document.report.fired("definitions")
             rule(document, frame)
+        elif frame.type == "ValueSet":
+            document.report.fired("definitions")
+            _value_set(document, frame, find)
         url = frame.resource.get("url")
         if isinstance(url, str) and not is_absolute(url) and not url.startswith("#") and _is_canonical(frame.type):
             document.add("major", "fhir.canonicals.url", (frame.place, "url", None), "the url by which others refer to this definition must be absolute")
@@ -133,9 +141,9 @@ def _concepts(frame: Frame) -> Iterator[tuple[Json, Place]]:
         waiting.extend((inner, (place, "concept", index)) for index, inner in numbered(concept, "concept"))
 
 
-def _value_set(document: Document, frame: Frame) -> None:
-    """Systems are code systems, named without a version; a filter by concept names a code of the system."""
-    compose = frame.resource.get("compose")
+def _value_set(document: Document, frame: Frame, find: Find) -> None:
+    """Systems are code systems, named without a version; filters fit the code system."""
+    compose, parameters = frame.resource.get("compose"), parameters_of(frame.resource)
     for part in ("include", "exclude"):
         for index, one in numbered(compose, part):
             place: Place = ((frame.place, "compose", None), part, index)
@@ -146,14 +154,8 @@ def _value_set(document: Document, frame: Frame) -> None:
                 document.add("major", "fhir.definitions.system", (place, "system", None), "this is the URL of a value set, not of a code system")
             elif "|" in system:
                 document.add("major", "fhir.definitions.system", (place, "system", None), "the version of a code system stands beside its URL, not in it")
-            known = code_systems().get(system)
             for number, condition in numbered(one, "filter"):
-                value = condition.get("value")
-                if known is None or not isinstance(value, str) or value in known:
-                    continue
-                if condition.get("property") == "concept" and str(condition.get("op")) in _OF_CODES:
-                    level: Severity = "minor" if grows(system) else "major"
-                    document.add(level, "fhir.definitions.filter", (place, "filter", number), "the code system has no such code")
+                check_filter(document, condition, system, (place, "filter", number), find, parameters)
 
 
 def _questionnaire(document: Document, frame: Frame) -> None:
@@ -194,8 +196,6 @@ def _measure(document: Document, frame: Frame) -> None:
             document.add("major", "fhir.definitions.library", (place, "criteria", None), "a criterion in CQL, and the Measure names no library")
 
 
-#: Filters whose value is a code of the system.
-_OF_CODES = frozenset({"=", "is-a", "descendent-of", "is-not-a", "generalizes"})
 _RULES: dict[str, Callable[[Document, Frame], None]] = {
     "SearchParameter": _search_parameter,
     "CapabilityStatement": _capabilities,
@@ -203,5 +203,4 @@ _RULES: dict[str, Callable[[Document, Frame], None]] = {
     "StructureDefinition": check_structure,
     "Questionnaire": _questionnaire,
     "Measure": _measure,
-    "ValueSet": _value_set,
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
 from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit
+from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import ordered
 from touchstone.scorers.clinical.formats.fhir.references import relative_type, rest_parts
@@ -182,7 +183,7 @@ class AnswerChecks:
         for _, most in extensions(self._item, "maxSize"):
             size, data = attachment.get("size"), attachment.get("data")
             if not isinstance(size, int) and isinstance(data, str):
-                size = len(data) * 3 // 4 - data[-2:].count("=")  # base64: three bytes in four characters
+                size = decoded_size(data)
             if isinstance(size, int) and isinstance(most, int | float) and size > most * 1_000_000:
                 self._add(place, "an attachment larger than the item permits")
 

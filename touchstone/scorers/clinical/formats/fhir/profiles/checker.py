@@ -175,6 +175,8 @@ class Checker(Slicing):
             self._binding(("required", value_set), value, place)
         if rule.bounded:
             self._bounds(rule, value, place)
+        if rule.controlled and isinstance(value, dict):
+            self._controls(rule, value, place)
         if rule.invariants:
             self._invariants(rule, value, place)
         if rule.asks_type:

@@ -22,6 +22,10 @@ _R5 = "http://hl7.org/fhir/5.0/StructureDefinition/extension-ElementDefinition."
 _ADDITIONAL = frozenset({"http://hl7.org/fhir/tools/StructureDefinition/additional-binding", _R5 + "binding.additional"})
 #: Purposes of an additional binding that no code may leave (R5, CodeSystem additional-binding-purpose).
 _STRICT = frozenset({"required", "maximum"})
+#: Extensions that ask a narrative for sections in languages, or for the source of each part (extensions package).
+_LANGUAGES, _SOURCES = BASE + "narrative-language-control", BASE + "narrative-source-control"
+#: The most bytes of an attachment; the package of R4 itself counts megabytes, in fractions.
+_MAX_SIZE = BASE + "maxSize"
 _MAX_VALUE_SET = BASE + "elementdefinition-maxValueSet"
 #: Dots in the id of the value of a part of an extension: Extension.extension:part.value[x].
 _PART_DEPTH = 2
@@ -33,7 +37,7 @@ class Constraint:
 
     `additional`: value sets that hold besides `binding`; `shortest`: the least length of a text; `must_have_value`: no extension replaces
     the value; `alternatives`: the only extensions that may. `ceiling`: the value set that no code may leave, even if the binding is weak.
-    `low`, `high`, `length`: bounds of the value.
+    `low`, `high`, `length`: bounds of the value; `size`: the most bytes of an attachment. `languages`, `sources`: what is asked of a narrative.
     """
 
     name: str
@@ -52,6 +56,9 @@ class Constraint:
     shortest: int | None = None
     must_have_value: bool = False
     alternatives: tuple[str, ...] = ()
+    size: int | None = None
+    languages: tuple[str, ...] = ()
+    sources: str | None = None
     must_support: bool = False
     invariants: tuple[Invariant, ...] = ()
     discriminators: tuple[tuple[str, str], ...] = ()
@@ -66,6 +73,7 @@ class Constraint:
     asks_below: bool = False
     bound: bool = False
     bounded: bool = False
+    controlled: bool = False
     silent: bool = False
     type_names: frozenset[str] = frozenset()
     resources: frozenset[str] | None = None
@@ -108,9 +116,10 @@ def derive(rule: Constraint) -> None:
     rule.bound = rule.binding is not None and rule.binding[0] in {"required", "extensible"} and not ignored
     rule.asks_below = any(child.least for child in rule.children.values())
     rule.bounded = any(one is not None for one in (rule.low, rule.high, rule.length, rule.shortest)) or rule.must_have_value or bool(rule.alternatives)
+    rule.controlled = rule.size is not None or bool(rule.languages) or rule.sources is not None
     rule.additional = () if ignored else rule.additional
     has_value = bool(rule.additional) or rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None
-    stated = has_value or rule.bound or rule.bounded or rule.asks_type or bool(rule.invariants)
+    stated = has_value or rule.bound or rule.bounded or rule.controlled or rule.asks_type or bool(rule.invariants)
     rule.silent = not stated and not rule.children
     for inner in (*rule.children.values(), *rule.slices.values()):
         derive(inner)
@@ -241,6 +250,12 @@ def _value_rules(at: Constraint, element: Json) -> None:
             at.must_have_value = value is True
         elif one.get("url") == _R5 + "valueAlternatives" and isinstance(value, str):
             at.alternatives = (*at.alternatives, value.partition("|")[0])
+        elif one.get("url") == _MAX_SIZE and isinstance(value, int | float) and not isinstance(value, bool) and value >= 1:
+            at.size = int(value)
+        elif one.get("url") == _LANGUAGES and isinstance(value, str):
+            at.languages = (*at.languages, value)
+        elif one.get("url") == _SOURCES and isinstance(value, str):
+            at.sources = value
 
 
 def _additional(binding: Json) -> Iterator[str]:

@@ -38,6 +38,13 @@ def expected_text(stated: Any) -> str:
     return _shown(str(plain(stated)))
 
 
+def amount_text(stated: Any) -> str:
+    """Return a bound: a quantity as its value and unit, anything else as its plain value."""
+    if not isinstance(stated, dict) or "value" not in stated:
+        return expected_text(stated)
+    return f"{_shown(str(stated['value']))} {_shown(str(stated.get('unit') or stated.get('code') or ''))}".strip()
+
+
 def slice_text(name: str, cut: Constraint) -> str:
     """Return which occurrences are in a slice: its name and, in brackets, the codes or values that it fixes, its type, or its profile, if it has any.
 

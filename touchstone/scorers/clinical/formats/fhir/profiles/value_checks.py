@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import Any, Final
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Extended, plain
@@ -13,12 +14,14 @@ from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
-from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import expected_text, found_text, members_text, named
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import amount_text, found_text, members_text, named
+from touchstone.scorers.clinical.formats.fhir.profiles.narrative_controls import SOURCES, language_fault, without_source
+from touchstone.scorers.clinical.formats.fhir.profiles.relative_bounds import against_now
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, rest_parts
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitions
 
 _REMEDY: Final = "Change the document, or do not claim the profile"
-LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
+LEVELS: Final[dict[str, Severity]] = {"fatal": "major", "error": "major", "warning": "minor"}
 #: Sets of member names for which a constraint keeps its undecided invariants.
 _SHAPES_MAX: Final = 1_000
 
@@ -56,11 +59,39 @@ class ValueChecks(ABC):
         if held is None and value.__class__ is Extended:
             self._replaced(rule, value, place)
         for bound, wrong, limit in ((rule.low, -1, "at least"), (rule.high, 1, "at most")):
-            order = ordered(held, bound) if bound is not None and held is not None else 0
+            is_relative = isinstance(held, str) and isinstance(bound, dict)
+            if is_relative:
+                order = against_now(held, bound, self._document.context.now(), wrong)
+            else:
+                order = ordered(held, bound) if bound is not None and held is not None else 0
             if order is None:
                 self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
+            elif order == wrong and is_relative:
+                span = amount_text(bound)
+                asked, remedy = ("no earlier than", "before") if wrong < 0 else ("no later than", "after")
+                self._add("fhir.profiles.range", place, f"asks for a date {asked} {span} {remedy} now", remedy="Correct the date", value=value)
             elif order == wrong:
-                self._add("fhir.profiles.range", place, f"asks for {limit} {expected_text(bound)} here", value=value)
+                shown = amount_text(bound)
+                self._add("fhir.profiles.range", place, f"asks for {limit} {shown} here", remedy=f"Give {limit} {shown}", value=value)
+
+    def _controls(self, rule: Constraint, value: dict[str, Any], place: Place) -> None:
+        """Check the size of an attachment, and the sections and sources of a narrative."""
+        size, data = value.get("size"), value.get("data")
+        if not isinstance(size, int) and isinstance(data, str):
+            size = decoded_size(data)
+        if rule.size is not None and isinstance(size, int) and size > rule.size:
+            self._add("fhir.profiles.length", place, f"allows {rule.size} bytes here; found {size}", remedy=f"Shorten it to {rule.size} bytes")
+        div = value.get("div")
+        if not isinstance(div, str):
+            return
+        fault = language_fault(div, rule.languages, self._frame.resource.get("language")) if rule.languages else None
+        if fault is not None:
+            self._add("fhir.profiles.narrative", (place, "div", None), fault, remedy='Put each language into a div of its own: <div lang="en" xml:lang="en">')
+        level = LEVELS.get(str(rule.sources)) if rule.sources not in {None, "success", "information"} else None
+        bare = without_source(div) if level is not None else 0
+        if level is not None and bare:
+            asked = f"asks each part of this narrative for a class that gives its source ({', '.join(sorted(SOURCES))}); {bare} have none"
+            self._add("fhir.profiles.narrative", (place, "div", None), asked, remedy='Add the class, such as <p class="generated">', level=level)
 
     def _replaced(self, rule: Constraint, value: Extended, place: Place) -> None:
         """Check what stands in place of a primitive's value (R5, ElementDefinition.mustHaveValue and valueAlternatives)."""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from touchstone.scorers.clinical.checks.linear_patterns import linear_pattern
 from touchstone.scorers.clinical.formats.hl7v2.nist.paths import Path, Range, read_path
 from touchstone.scorers.clinical.formats.hl7v2.nist.xml_files import local
 
@@ -99,14 +100,9 @@ def pattern_of(regex: str) -> Callable[[str], bool | None]:
     """
     if regex == _NOT_EMPTY:
         return lambda text: bool(text.strip())
-    from pydantic_core import SchemaError, SchemaValidator, core_schema
-
-    try:
-        linear = SchemaValidator(core_schema.str_schema(pattern=rf"\A(?:{regex})\z", strict=True, regex_engine="rust-regex"))
-    except SchemaError:
-        pass
-    else:
-        return linear.isinstance_python
+    linear = linear_pattern(regex)
+    if linear is not None:
+        return linear
     try:
         known = re.compile(regex, re.ASCII)
     except (re.error, RecursionError, OverflowError) as error:
