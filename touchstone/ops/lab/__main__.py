@@ -18,6 +18,7 @@ EXPERIMENTS = {
     "losses": ("losses.command", "measure whether the loss orders summaries as truth does"),
     "chaos": ("chaos.command", "kill workers and brokers while events flow, and check that every promise was kept"),
     "mutants": ("mutants.command", "take fences out one by one, and see that a test fails each time"),
+    "value-sets": ("value_sets", "count which value sets of FHIR packages and C-CDA can be decided, and which code systems are lacking"),
     "bench": ("bench.streams.command", "both runners beside bare loops: rates, latency, memory"),
     "bench latency": ("bench.streams.latency_command", "from an event's append until its result was read back, and in which stage the time goes"),
     "bench scale": ("bench.streams.scale", "one, two and four workers, a long backlog, and thousands of partitions"),

@@ -58,6 +58,12 @@ def is_of_another_code(system: object, code: object, display: object) -> bool:
     return owners is not None and key not in owners and not _is_a_form_of(shown, table.displays[key])
 
 
+def has_displays(system: str, code: str) -> bool:
+    """Return True if the tables have a display of a code."""
+    table = _systems().get(system)
+    return table is not None and code in table.displays
+
+
 def check_display(
     system: object, code: object, display: object, path: str, context: Context, *, severity: Severity = "minor", rule: str = "terminology.display"
 ) -> list[Finding]:

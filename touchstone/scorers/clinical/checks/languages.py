@@ -1,9 +1,10 @@
-"""Language tags: the form of BCP 47 (RFC 5646), and the two-letter languages of ISO 639-1."""
+"""Language tags: the form of BCP 47 (RFC 5646), and the two-letter languages of ISO 639-1. `registries` asks for their subtags."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import NamedTuple
 
 from touchstone.schemas.result import Severity
 
@@ -13,8 +14,8 @@ VALUE_SET = "http://hl7.org/fhir/ValueSet/all-languages"
 _TAG_CHARS_MAX = 64
 _PRIVATE = r"x(?:-[a-z0-9]{1,8})+"
 _TAG = re.compile(
-    r"(?P<language>[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4}|[a-z]{5,8})(?:-[a-z]{4})?(?:-(?P<region>[a-z]{2}|\d{3}))?"
-    rf"(?:-(?:[a-z0-9]{{5,8}}|\d[a-z0-9]{{3}}))*(?:-[0-9a-wy-z](?:-[a-z0-9]{{2,8}})+)*(?:-{_PRIVATE})?|{_PRIVATE}|i-[a-z]{{3,8}}",
+    r"(?P<language>[a-z]{2,3}(?:-[a-z]{3}){0,3}|[a-z]{4}|[a-z]{5,8})(?:-(?P<script>[a-z]{4}))?(?:-(?P<region>[a-z]{2}|\d{3}))?"
+    rf"(?P<variants>(?:-(?:[a-z0-9]{{5,8}}|\d[a-z0-9]{{3}}))*)(?P<more>(?:-[0-9a-wy-z](?:-[a-z0-9]{{2,8}})+)*(?:-{_PRIVATE})?)|{_PRIVATE}|i-[a-z]{{3,8}}",
     re.ASCII | re.IGNORECASE,
 )
 #: Registered before RFC 4646, with another form.
@@ -26,6 +27,26 @@ _TWO_LETTERS = {
     "p": "ailst", "q": "u", "r": "mnouw", "s": "acdeghiklmnoqrstuvw", "t": "aeghiklnorstwy", "u": "gkrz", "v": "eio", "w": "ao", "x": "h",
     "y": "io", "z": "ahu",
 }  # fmt: skip
+
+
+class Tag(NamedTuple):
+    """The subtags of a language tag, in lower case; "" for what it does not have. `more`: extensions and private use."""
+
+    language: str
+    extlangs: tuple[str, ...]
+    script: str
+    region: str
+    variants: tuple[str, ...]
+    more: str
+
+
+def read_tag(tag: str) -> Tag | None:
+    """Return the subtags of a text; None if it is no tag, or one that was registered whole or is for private use."""
+    found = _TAG.fullmatch(tag.lower()) if len(tag) <= _TAG_CHARS_MAX else None
+    if found is None or found["language"] is None:
+        return None
+    language, *extlangs = found["language"].split("-")
+    return Tag(language, tuple(extlangs), found["script"] or "", found["region"] or "", tuple(found["variants"].split("-")[1:]), found["more"] or "")
 
 
 @lru_cache(maxsize=1_024)

@@ -7,7 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.displays import check_display, is_of_another_code
-from touchstone.scorers.clinical.checks.languages import language_problem
+from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
+from touchstone.scorers.clinical.checks.registries import problem_of
 from touchstone.scorers.clinical.checks.routes import check_route
 from touchstone.scorers.clinical.checks.terminology import CodeCheck, check_code, code_system
 from touchstone.scorers.clinical.checks.valuesets import codes_of
@@ -88,8 +89,9 @@ def _check_other(document: Document, element: Any, name: str, code: str) -> None
     system, parent = element.get("codeSystem"), element.getparent()
     if name == "languageCode":
         document.report.fired("valuesets")
-        if language_problem(code) is not None:
-            document.add("minor", "ccda.valuesets.language", element, "not a language tag of BCP 47", suggestion="Write en-US", value=code)
+        problem = problem_of(LANGUAGES, code)
+        if problem is not None:
+            document.add("minor", "ccda.valuesets.language", element, problem[1], suggestion="Write a tag such as en-US", value=code)
     elif name == "confidentialityCode" and system in {None, _CONFIDENTIALITY}:
         _check_in(document, element, "Confidentiality", _CONFIDENTIALITIES, "minor", shown=frozenset({"N", "R", "V"}))
     elif name == "raceCode" and system in {None, _RACE} and "sdtc" not in element.tag and parent.find(tag("raceCode")) is element:

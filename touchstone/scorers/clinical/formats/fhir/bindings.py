@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.checks.languages import VALUE_SET, language_problem
+from touchstone.scorers.clinical.checks import registries
+from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
+from touchstone.scorers.clinical.checks.languages import VALUE_SET
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import shipped
 from touchstone.scorers.clinical.formats.fhir.tables import Field, definitions
 
 #: Longer lists of codes are not named in messages, only counted.
 NAMED_MAX = 24
-#: R4 accepts json, xml and ttl for the MIME types of its own formats.
-_MIME = re.compile(r"[A-Za-z0-9!#$&^_.+\-]+/[A-Za-z0-9!#$&^_.+\-*]+(\s*;.*)?|json|xml|ttl")
-_CURRENCY = re.compile(r"[A-Z]{3}")
-#: Value sets whose code systems are not in the tables, with the form of their codes.
-_FORMS = {
-    "http://hl7.org/fhir/ValueSet/mimetypes": (_MIME, "a MIME type such as text/plain"),
-    "http://hl7.org/fhir/ValueSet/currencies": (_CURRENCY, "an ISO 4217 code of three capital letters"),
+#: Required value sets that are all of a system that a registry decides.
+_REGISTRIES = {
+    "http://hl7.org/fhir/ValueSet/mimetypes": (registries.MIME_TYPES, "fhir.bindings.required"),
+    "http://hl7.org/fhir/ValueSet/currencies": (registries.CURRENCIES, "fhir.bindings.required"),
+    VALUE_SET: (LANGUAGES, "fhir.bindings.language"),
 }
+_NOT_AT_HAND = "the code system is not in the tables, or a later edition of it may have the code"
 #: The specification rates these as minor, although the bindings are required.
 _STATUS_ELEMENTS = frozenset({"clinicalStatus", "verificationStatus"})
 
@@ -39,39 +40,42 @@ class Binding:
 
     @property
     def decides(self) -> bool:
-        """True if codes can be checked, against the list or by their form."""
-        return self.codes is not None or self.systems is not None or self.value_set in _FORMS or self.value_set == VALUE_SET
+        """True if codes can be checked, against the list, by their form or by a registry."""
+        return self.systems is not None or self.value_set in _REGISTRIES or any(one.systems for one in shipped().members(self.value_set).parts())
 
     def check_code(self, document: Document, value: Any, place: Place) -> None:
         """Check the value of an element of type code."""
-        if self.value_set == VALUE_SET:
-            problem = language_problem(value)
+        registry = _REGISTRIES.get(self.value_set)
+        if registry is not None:
+            problem = registries.problem_of(registry[0], value)
             if problem is not None:
-                document.add(problem[0], "fhir.bindings.language", place, problem[1], value=value)
+                document.add(problem[0], registry[1], place, problem[1], value=value)
         elif self.codes is None:
-            form = _FORMS.get(self.value_set)
-            if form is None:
-                document.skip(f"binding {self.value_set}", "the code system is not in the tables")
-            elif not form[0].fullmatch(value):
-                document.add("major", "fhir.bindings.required", place, f"not {form[1]}", value=value)
+            self._decided(document, [(None, value)], place)
         elif value not in self.codes:
             document.add(self.severity, self.rule, place, f"not one of the codes of the required value set{self.named}", value=value)
 
     def check(self, document: Document, value: dict[str, Any], place: Place) -> None:
         """Check a Coding, CodeableConcept or Quantity."""
-        if self.value_set == VALUE_SET:
-            return  # `codings` checks every language tag that names its system
-        if self.systems is None:
-            document.skip(f"binding {self.value_set}", "the code system is not in the tables")
-            return
+        if self.value_set in _REGISTRIES:
+            return  # `codings` checks every code that names the system
         codings = value.get("coding") if "coding" in value else [value]
         if not isinstance(codings, list):
             return
         coded = [one for one in codings if isinstance(one, dict) and isinstance(one.get("code"), str)]
-        if any(one["code"] in self.systems.get(str(one.get("system")), ()) for one in coded):
-            return
-        shown = coded[0]["code"] if coded else None
-        document.add(self.severity, self.rule, place, f"no code of the required value set{self.named}", value=shown)
+        if self.systems is None:
+            self._decided(document, [(str(one.get("system")), one["code"]) for one in coded], place)
+        elif not any(one["code"] in self.systems.get(str(one.get("system")), ()) for one in coded):
+            shown = coded[0]["code"] if coded else None
+            document.add(self.severity, self.rule, place, f"no code of the required value set{self.named}", value=shown)
+
+    def _decided(self, document: Document, codes: list[tuple[str | None, str]], place: Place) -> None:
+        """Check codes, each with its system or None, against a value set that is decided in part."""
+        verdicts = [shipped().holds(self.value_set, system, code) for system, code in codes]
+        if None in verdicts and True not in verdicts:
+            document.skip(f"binding {self.value_set}", _NOT_AT_HAND)
+        elif codes and True not in verdicts:
+            document.add(self.severity, self.rule, place, "no code of the required value set", value=codes[0][1])
 
 
 @lru_cache(maxsize=2_000)

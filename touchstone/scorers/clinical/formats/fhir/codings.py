@@ -7,10 +7,11 @@ from functools import cache
 from typing import Any
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks import registries
 from touchstone.scorers.clinical.checks.displays import is_of_another_code, plain
 from touchstone.scorers.clinical.checks.json_access import Json, numbered
 from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
-from touchstone.scorers.clinical.checks.languages import language_problem
+from touchstone.scorers.clinical.checks.terminology import code_system
 from touchstone.scorers.clinical.formats.fhir.concept_maps import Membership, Systems, check_maps
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import system_displays, system_facts
@@ -97,11 +98,12 @@ class _CodingRules:
         if system in definitions().value_sets or system.startswith(OWN_SYSTEMS + "ValueSet/"):
             document.add("major", "fhir.codings.value-set", (place, "system", None), "this is the URL of a value set, not of a code system")
             return False
-        if system == LANGUAGES and isinstance(code, str):
-            problem = language_problem(code)
+        if registries.is_decided(system) and isinstance(code, str) and code_system(system) is None:
+            problem = registries.problem_of(system, code)
             if problem is not None:
-                document.add(problem[0], "fhir.bindings.language", (place, "code", None), problem[1], value=code)
-            return problem is None
+                rule = "fhir.bindings.language" if system == LANGUAGES else "fhir.codings.unknown"
+                document.add(problem[0], rule, (place, "code", None), problem[1], value=code)
+                return False
         if system not in code_systems():
             return self._is_good_elsewhere(coding, system, place)
         return not isinstance(code, str) or self._is_good_code(system, code, coding.get("display"), place)

@@ -124,10 +124,27 @@ def grows(system: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def listed_sets() -> dict[str, dict[str, list[str] | None]]:
-    """Return value set URL → {system: codes, or None for all of a system in `code_systems`}: value sets of R4 that no required binding names."""
-    sets: dict[str, dict[str, list[str] | None]] = _read("valuesets")["sets"]
+def listed_sets() -> dict[str, dict[str, Any]]:
+    """Return value set URL → {system: codes}: value sets of R4 and of HL7's extensions that no required binding of R4 names.
+
+    `codes`: a list, None for all of a system, or {"grows": list}, to which a later edition may have added.
+    """
+    sets: dict[str, dict[str, Any]] = _read("valuesets")["sets"]
     return sets
+
+
+@lru_cache(maxsize=1)
+def composed_sets() -> dict[str, dict[str, Any]]:
+    """Return value set URL → a ValueSet with no more than its compose: those of R4 that no list states. `withheld` in an include: codes that may not ship."""
+    sets: dict[str, dict[str, Any]] = _read("valuesets")["composed"]
+    return sets
+
+
+@lru_cache(maxsize=1)
+def hierarchy() -> dict[str, dict[str, list[str]]]:
+    """Return code system URL → code → the codes right above it."""
+    systems: dict[str, dict[str, list[str]]] = _read("hierarchy")["systems"]
+    return systems
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal
 
 from touchstone.scorers.clinical.checks.identifiers import NPI_OID, check_assigning_authority
+from touchstone.scorers.clinical.checks.registries import POSTAL_STATES
 from touchstone.scorers.clinical.formats.hl7v2.escapes import unescape
 from touchstone.scorers.clinical.formats.hl7v2.findings import Findings, Problem, Recorder
 from touchstone.scorers.clinical.formats.hl7v2.lexer import Segment, part
@@ -37,12 +38,6 @@ REPETITIONS_MAX = 50
 WITHHELD_NAMES = frozenset({"U", "S"})
 UNITED_STATES = frozenset({"", "US", "USA", "840"})
 STATE = re.compile(r"[A-Za-z]{2}")
-#: Postal codes of the states, the District of Columbia, territories, freely associated states and the armed forces (USPS Publication 28, B).
-_STATES = (
-    "AL AK AZ AR CA CO CT DE DC FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA RI SC SD TN TX UT VT VA WA WV WI WY "
-    "AS GU MP PR VI UM FM MH PW AA AE AP"
-)
-STATES = frozenset(_STATES.split())
 #: Provinces and territories of Canada, whose messages often leave the country out.
 _PROVINCES = "AB BC MB NB NL NS NT NU ON PE QC SK YT"
 PROVINCES = frozenset(_PROVINCES.split())
@@ -220,7 +215,7 @@ def check_xad(path: str, parts: list[str], findings: Findings) -> None:
     is_elsewhere = not country and (ZIP.fullmatch(parts[4]) is None if _holds(parts, 5) else _holds(parts, 4) and parts[3].upper() in PROVINCES)
     if _holds(parts, 4) and STATE.fullmatch(parts[3]) is None and not is_elsewhere:
         findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is not a two-letter code", suggestion="Use the postal code", value=parts[3])
-    elif _holds(parts, 4) and parts[3].upper() not in STATES and not is_elsewhere:
+    elif _holds(parts, 4) and parts[3].upper() not in POSTAL_STATES and not is_elsewhere:
         suggestion = "Correct the state, or name the country in XAD.6 if the address is elsewhere"
         findings.add("minor", "data_types.xad-state", path, "XAD.4 (State) is no postal code of a US state or territory", suggestion=suggestion, value=parts[3])
     is_canadian = not country and _holds(parts, 4) and parts[3].upper() in PROVINCES
@@ -273,7 +268,9 @@ PATIENT: tuple[tuple[int, Callable[[str, list[str], Findings], None], re.Pattern
     (
         11,
         check_xad,
-        re.compile(rf"{_PART}\^{_MAYBE}\^{_PART}\^(?:{'|'.join(sorted(STATES))})?\^(?:\d{{5}}(?:-?\d{{4}})?)?\^{_MAYBE}\^{_PART}(?:\^{_MAYBE})*+", re.ASCII),
+        re.compile(
+            rf"{_PART}\^{_MAYBE}\^{_PART}\^(?:{'|'.join(sorted(POSTAL_STATES))})?\^(?:\d{{5}}(?:-?\d{{4}})?)?\^{_MAYBE}\^{_PART}(?:\^{_MAYBE})*+", re.ASCII
+        ),
     ),
     (13, check_xtn, re.compile(rf"\^(?!NET\^){_PART}\^(?!Internet|X\.400){_PART}(?:\^{_MAYBE}){{3}}\^{_PART}(?:\^{_MAYBE})*+")),
 )

@@ -15,7 +15,7 @@ from typing import Any
 
 from touchstone.ops.lab.build.tables.fhir.cross import cross_table
 from touchstone.ops.lab.build.tables.fhir.definitions import definitions_table, profiles_table
-from touchstone.ops.lab.build.tables.fhir.terminology import codes_table, grown, later_table, listed_table
+from touchstone.ops.lab.build.tables.fhir.terminology import codes_table, grown, hierarchy_table, later_sets, later_table, listed_table
 from touchstone.ops.lab.build.tables.fhir_package import edition, read_package
 from touchstone.ops.lab.command import Arguments
 
@@ -45,13 +45,17 @@ def main(arguments: Sequence[str]) -> None:
     if len(package["StructureDefinition"]) < 200:
         parser.error(f"{options.package} holds too few StructureDefinitions to be hl7.fhir.r4.core")
     options.out.mkdir(parents=True, exist_ok=True)
-    structures = definitions_table(package, read_package(options.extensions) if options.extensions else None)
+    later_packages = [read_package(one) for one in (options.extensions, options.terminology) if one is not None]
+    structures = definitions_table(package, later_packages[0] if options.extensions else None)
     if options.extensions:
         structures["edition"] = edition(options.extensions)
     codes = codes_table(package)
     tables = {"definitions": structures, "codes": codes, "profiles": profiles_table(package), "valuesets": listed_table(package, structures["values"])}
+    undecided = {url for url, sets in structures["values"].items() if sets is None} - set(tables["valuesets"]["composed"])
+    tables["valuesets"]["sets"] |= later_sets(later_packages, undecided)
     if options.terminology:
-        later = later_table(read_package(options.terminology), codes)
+        later = later_table(later_packages[-1], codes)
+        tables["hierarchy"] = hierarchy_table([package, later_packages[-1]])
         structures["grown"] = grown(structures["values"], codes, later)
         tables["terminology"] = later | {"edition": edition(options.terminology)}
     if options.cross_version:
