@@ -331,10 +331,9 @@ class Intake:
 
     async def _work(self, progress: PartitionProgress, piece: Slice, records: Sequence[Record]) -> None:
         """Bring every record of a slice to its outcome, then release the slice."""
-        scored, settled = Scored(progress.topic_id), 0
+        scored, settled = Scored(progress.topic_id, begun=piece.begin_scoring), 0
         confirmed = asyncio.create_task(self._confirm(records[0].topic)) if progress.topic_id else None  # meanwhile the slice is scored
         try:
-            piece.stage = "score"
             await self._slices.score(records, scored)
             if confirmed is not None:
                 piece.stage = "confirm"

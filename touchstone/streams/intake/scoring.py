@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +26,10 @@ log = structlog.get_logger(__name__)
 
 #: Role and event of each that hands a case on.
 _Next = Sequence[tuple[str, Message]]
+#: After so long in a row others have their turn on the event loop: fetches, questions and acknowledgements of other slices wait for it.
+TURN_S = 0.003
+#: How often the event loop turns then: what they wait for takes several steps.
+TURNS = 3
 #: A larger result is sent without its findings and details, so that it fits the brokers' default limit.
 RESULT_BYTES_MAX = 800_000
 
@@ -78,6 +82,7 @@ class Scored:
     """The outcome of a slice: result events to publish with their records, events that hand cases on, unreadable records, and outcomes without a result.
 
     `topic_id`: of the topic that its records are on. `consumed`: how many of its offsets the metrics have counted as consumed.
+    `begun`: the slice has its turn to be scored.
     """
 
     topic_id: str = ""
@@ -87,6 +92,7 @@ class Scored:
     rejected: list[tuple[Record, Reject]] = field(default_factory=list)
     spans: list[Span] = field(default_factory=list)
     consumed: int = 0
+    begun: Callable[[], None] = lambda: None
 
     def dead(self) -> Counter[str]:
         """Code → offsets that are dead."""
@@ -107,6 +113,7 @@ class SliceScorer:
         self._results = ResultMaker(suite.name, suite.version, suite.digest, self._log_defect)
         self._stages = _Stages(metrics)
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), self._stages)
+        self._turn = asyncio.Lock()
         #: When the case last put aside can be scored (as `time.time`); None if there is none, or its scorer does not know.
         self.again_at: float | None = None
 
@@ -169,49 +176,72 @@ class SliceScorer:
         return (time.time() - limit_s) * 1000 if limit_s else float("-inf")
 
     async def _in_a_row(self, records: Sequence[Record], slice_: Scored, cards: dict[Any, int]) -> tuple[float, float, float]:
-        """One record after the other from bytes to bytes, while it is warm in the caches; no task, no suspension."""
+        """One record after the other from bytes to bytes, while it is warm in the caches, without a task each.
+
+        One slice at a time, the first one first, and with a pause every few milliseconds: if all that are in flight had their records scored at each step of
+        the event loop, every acknowledgement would wait for all of them, several times over.
+        """
+        row = _Row(iter(records), self._oldest_ms())
+        while True:
+            async with self._turn:
+                slice_.begun()
+                stuck = await self._score_on(row, slice_, cards)
+            if stuck is None:
+                break
+            record, read, error = stuck  # for this one it may take long, so it waits without the turn
+            before = time.perf_counter()
+            card, follow_ups = await self._followed_up(read, await self._patiently(read.case, error))
+            spent_s = time.perf_counter() - before
+            self._add(record, read, card, spent_s, slice_, cards, follow_ups)
+            row.score_s += spent_s
+        return row.read_s, row.score_s, row.encode_s
+
+    async def _score_on(self, row: "_Row", slice_: Scored, cards: dict[Any, int]) -> tuple[Record, Read, Exception | None] | None:
+        """Score the row's next records, to its end. Returns before that if a case has to wait, or an error has to be judged: with its record and that error."""
         score, breaker, clock, hands_on = self._suite.scorer.score, self._breaker, time.perf_counter, self._suite.hands_on
         formats: dict[str, int] = {}
-        oldest_ms = self._oldest_ms()
-        score_s = encode_s = 0.0
-        begun = clock()
-        for record in records:
-            read = self._sort(record, formats, slice_, oldest_ms)
-            if read is None:
-                continue
+        topic = ""
+        begun = resumed = clock()
+        for record in row.records:
+            topic = record.topic
+            read = self._sort(record, formats, slice_, row.oldest_ms)
             decoded = clock()
-            error: Exception | None = None
-            waits, card = not breaker.is_settled, None
-            if not waits:
+            row.read_s += decoded - begun
+            begun = decoded
+            if read is not None:
+                if not breaker.is_settled:
+                    self._count(topic, formats, slice_)
+                    return record, read, None
                 try:
                     card = await score(read.case)
                 except Exception as raised:  # noqa: BLE001 -- `_patiently` distinguishes them
-                    error = raised
-            if waits or error is not None:
-                self._count(record.topic, formats, slice_)  # it may take long, so the records held must be counted now
-                card = await self._patiently(read.case, error)
-            follow_ups: _Next = ()
-            if hands_on:
-                card, follow_ups = await self._follow_up(read, card)
-            scored = clock()
-            self._add(record, read, card, scored - decoded, slice_, cards, follow_ups)
-            score_s += scored - decoded
-            encode_s += clock() - scored
-        self._count(records[0].topic, formats, slice_)
-        return clock() - begun - score_s - encode_s, score_s, encode_s
+                    self._count(topic, formats, slice_)
+                    return record, read, raised
+                follow_ups: _Next = ()
+                if hands_on:
+                    card, follow_ups = await self._followed_up(read, card)
+                scored = clock()
+                self._add(record, read, card, scored - decoded, slice_, cards, follow_ups)
+                begun = clock()
+                row.score_s += scored - decoded
+                row.encode_s += begun - scored
+            if begun - resumed > TURN_S:
+                for _ in range(TURNS):
+                    await asyncio.sleep(0)
+                begun = resumed = clock()
+        self._count(topic, formats, slice_)
+        return None
 
     async def _together(self, records: Sequence[Record], slice_: Scored, cards: dict[Any, int]) -> tuple[float, float, float]:
         """All cases of the slice at once, so that the engines' batchers see them together."""
 
         async def one(read: Read) -> tuple[Any, float, _Next]:
             before = time.perf_counter()
-            follow_ups: _Next = ()
-            card = await self._patiently(read.case)
-            if self._suite.hands_on:
-                card, follow_ups = await self._follow_up(read, card)
+            card, follow_ups = await self._followed_up(read, await self._patiently(read.case))
             return card, time.perf_counter() - before, follow_ups
 
         formats: dict[str, int] = {}
+        slice_.begun()
         begun = time.perf_counter()
         oldest_ms = self._oldest_ms()
         reads = [(record, read) for record in records if (read := self._sort(record, formats, slice_, oldest_ms)) is not None]
@@ -223,10 +253,10 @@ class SliceScorer:
             self._add(record, read, card, spent_s, slice_, cards, follow_ups)
         return decoded - begun, sum(spent_s for _, spent_s, _ in scored), time.perf_counter() - answered
 
-    async def _follow_up(self, read: Read, card: Any) -> tuple[Any, _Next]:
-        """The events that hand a case on, and the case's card: with a failure in it for each event that cannot be made."""
+    async def _followed_up(self, read: Read, card: Any) -> tuple[Any, _Next]:
+        """The case's card, with a failure in it for each event that hands it on and cannot be made, and those that can."""
         scorer = self._suite.scorer
-        if not isinstance(card, Scorecard) or not isinstance(scorer, HandsOn):
+        if not self._suite.hands_on or not isinstance(card, Scorecard) or not isinstance(scorer, HandsOn):
             return card, ()
         handed: list[tuple[str, Message]] = []
         failures: list[Failure] = []
@@ -306,6 +336,17 @@ class SliceScorer:
                 raise  # the scorer's own
             log.warning("score_timeout", suite=self._suite.name, seconds=self._settings.score_timeout_s)
             return late_card(self._suite.name)
+
+
+@dataclass(slots=True)
+class _Row:
+    """The records of a slice that are still to be scored, and how long the others took. Earlier timestamps than `oldest_ms` are shed."""
+
+    records: Iterator[Record]
+    oldest_ms: float
+    read_s: float = 0.0
+    score_s: float = 0.0
+    encode_s: float = 0.0
 
 
 class _Stages:

@@ -23,7 +23,7 @@ from aiokafka.errors import (
 
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.runners.base import NOWHERE, POLL_S, Clock, Job, Unreadable, mixed_runners, places_of
+from touchstone.streams.runners.base import NOWHERE, PACE_S, POLL_S, Clock, Job, Unreadable, mixed_runners, places_of
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.record_batches import UNREADABLE
@@ -227,3 +227,5 @@ async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> No
                 return
             job.intake.start((tp.topic, tp.partition), records[begin : begin + size])
         await asyncio.sleep(0)
+    if sum(map(len, fetched.values())) < size:
+        await asyncio.sleep(PACE_S)

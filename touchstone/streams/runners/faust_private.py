@@ -25,7 +25,7 @@ from faust.types.tuples import TP
 from mode.services import Service, ServiceTask, WaitResults
 
 from touchstone.streams.intake.offsets import TopicPartition
-from touchstone.streams.runners.base import NOWHERE, POLL_S, Job, places_of
+from touchstone.streams.runners.base import NOWHERE, PACE_S, POLL_S, Job, places_of
 from touchstone.streams.runners.faust_feeds import MOVED, BatchFeed, EventFeed
 from touchstone.streams.wire.record_batches import UNREADABLE
 
@@ -267,6 +267,8 @@ class BatchFetcher(_StockFetcher):  # type: ignore[misc]
             for begin in range(0, len(records), size):
                 if feed.epoch != epoch or not await self._hand_over(feed.batch(epoch, (tp.topic, tp.partition), records[begin : begin + size])):
                     return
+        if sum(map(len, fetched.values())) < size:
+            await asyncio.sleep(PACE_S)
 
     async def _pause(self, job: Job) -> None:
         """Wait for room, or for partitions."""

@@ -15,29 +15,36 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+import psutil
 
+from touchstone.ops.lab.bench.brokers import create_topics
 from touchstone.ops.lab.bench.output import table
-from touchstone.ops.lab.bench.processes import process, received
+from touchstone.ops.lab.bench.processes import cpu_s, process, received
 from touchstone.ops.lab.bench.streams.contenders import Contender
 from touchstone.ops.lab.bench.streams.workload import PARTITIONS, events
 from touchstone.ops.lab.runners import runner_of
 
 #: Between the appends of an event and of its result, as `touchstone.streams.intake.offsets.Slice.stage` names it, and after it.
 STAGES = ("fetch wait", "queue", "score", "confirm", "produce", "reader")
-#: The first part of a run belongs to start-up: connections, first batches.
-WARM_SHARE = 1 / 3
+#: The first part of a run belongs to start-up (connections, first batches) and is not counted.
+WARM_S = 5.0
+#: Of the load. A request for every few events would have the broker take more of the machine than the worker.
+LINGER_MS = 25
 WITHIN_S = 120.0
 _Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """`stages`: of each event, milliseconds in each of `STAGES`. `pauses`: of the worker: (cause, milliseconds)."""
+    """`stages`: of each event, milliseconds in each of `STAGES`. `pauses`: of the worker: (cause, milliseconds).
+
+    `busy`: process → the share of one processor that it took while the load was on.
+    """
 
     rate: float
     stages: list[tuple[float, ...]]
     pauses: list[tuple[str, float]]
+    busy: dict[str, float]
 
     @property
     def totals(self) -> list[float]:
@@ -55,7 +62,9 @@ class Latency:
         head = (f"{name}, {self.rate:,.0f} events/s: ms", "p50", "p99", "most", "mean of the slowest 1 %")
         causes = {cause: [ms for found, ms in self.pauses if found == cause] for cause, _ in self.pauses}
         pauses = [(cause, str(len(all_)), f"{sum(all_):.0f}", f"{max(all_):.0f}") for cause, all_ in sorted(causes.items())]
-        return [*table(head, rows), *(table(("pauses of its process of 2 ms and more", "number", "ms together", "longest"), pauses) if pauses else [])]
+        busy = ", ".join(f"{name} {share:.0%}" for name, share in self.busy.items())
+        shown = table(("pauses of its process of 2 ms and more", "number", "ms together", "longest"), pauses) if pauses else []
+        return [*table(head, rows), f"Of one core: {busy}.", "", *shown]
 
 
 def at(values: Sequence[float], share: float) -> float:
@@ -66,29 +75,35 @@ def at(values: Sequence[float], share: float) -> float:
 async def latency(contender: Contender, rate: float, seconds: float) -> Latency:
     """Measure a runner at `rate` events a second. Raises `TimeoutError` if results are missing."""
     source = f"bench.latency.{contender.tag}"
-    admin = AIOKafkaAdminClient(bootstrap_servers=contender.bootstrap)
-    await admin.start()
-    stamped = {"message.timestamp.type": "LogAppendTime"}
-    await admin.create_topics([NewTopic(name, PARTITIONS, 1, topic_configs=stamped) for name in (source, contender.target)])
-    await admin.close()
-    count = int(rate * seconds)
+    await create_topics(contender.bootstrap, [source, contender.target], PARTITIONS, {"message.timestamp.type": "LogAppendTime"})
+    count = int(rate * (WARM_S + seconds))
     with tempfile.TemporaryDirectory(prefix="touchstone-bench-") as directory:
         notes = Path(directory) / "notes.json"
         runner, variables = runner_of(contender.name)
         settings = variables | {"TOUCHSTONE_TOPICS_GENERATIONS": source, "KAFKA_BOOTSTRAP_SERVERS": contender.bootstrap, "TOUCHSTONE_HTTP_PORT": "0"}
         module = [sys.executable, "-m", "touchstone.ops.lab.bench.streams.timed", runner, str(notes)]
-        with process(_read_back, contender.bootstrap, contender.target, count + PARTITIONS) as (reader, _), contender.started(module, settings):
-            with process(_load, contender.bootstrap, source, contender.tag, rate, count) as (load, _):
+        reading = process(_read_back, contender.bootstrap, contender.target, count + PARTITIONS)
+        with reading as (reader, reader_pid), contender.started(module, settings) as worker:
+            with process(_load, contender.bootstrap, source, contender.tag, rate, count) as (load, load_pid):
                 assert received(load, WITHIN_S) == "first ones sent"
                 assert received(reader, WITHIN_S) == "first ones read"  # the worker has joined its group
+                pids = {"worker": worker.pid, "broker": _broker(), "load": load_pid, "reader": reader_pid}
+                spent, begun = {name: cpu_s(pid) for name, pid in pids.items()}, time.monotonic()
                 load.send("go")
-                received(load, WITHIN_S + 3 * seconds)
+                received(load, WITHIN_S + 3 * (WARM_S + seconds))
+                took_s = time.monotonic() - begun
+                busy = {name: (cpu_s(pid) - spent[name]) / took_s for name, pid in pids.items()}
             results: list[tuple[bytes, float, float]] = received(reader, WITHIN_S)
         noted = orjson.loads(notes.read_bytes())
-    return _joined(rate, _appends(contender.bootstrap, source, count + PARTITIONS), results, noted)
+    return _joined(rate, _appends(contender.bootstrap, source, count + PARTITIONS), results, noted, busy)
 
 
-def _joined(rate: float, appended_s: dict[_Place, float], results: list[tuple[bytes, float, float]], noted: dict[str, Any]) -> Latency:
+def _broker() -> int:
+    """The process id of the broker that this benchmark has started; 0 if it has not."""
+    return next((child.pid for child in psutil.Process().children(recursive=True) if child.name() == "java"), 0)
+
+
+def _joined(rate: float, appended_s: dict[_Place, float], results: list[tuple[bytes, float, float]], noted: dict[str, Any], busy: dict[str, float]) -> Latency:
     """What the broker, the worker and the reader saw of each event, together."""
     marks: dict[_Place, dict[str, float]] = {}
     for partition, first, after, found in noted["slices"]:
@@ -105,16 +120,16 @@ def _joined(rate: float, appended_s: dict[_Place, float], results: list[tuple[by
         # The broker's stamps are whole milliseconds.
         rows.append((moments[0], tuple(max(0.0, (end - begin) * 1000) for begin, end in itertools.pairwise(moments))))
     rows.sort()
-    warm = rows[int(len(rows) * WARM_SHARE) :]
+    warm = rows[int(rate * WARM_S) :]
     pauses = [(cause, took_s * 1000) for cause, at_s, took_s in noted["pauses"] if at_s >= warm[0][0]]
-    return Latency(rate, [stages for _, stages in warm], pauses)
+    return Latency(rate, [stages for _, stages in warm], pauses, busy)
 
 
 def _load(pipe: Connection, bootstrap: str, topic: str, prefix: str, rate: float, count: int) -> None:
     """Send one event to each partition, wait, then send `count` at a steady rate."""
     from confluent_kafka import Producer
 
-    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": 1, "acks": "all", "log_level": 0})
+    producer = Producer({"bootstrap.servers": bootstrap, "linger.ms": LINGER_MS, "acks": "all", "log_level": 0})
     for number, value in enumerate(events(PARTITIONS, f"{prefix}.first")):
         producer.produce(topic, value, partition=number)
     producer.flush()
