@@ -66,7 +66,7 @@ async def test_a_case_that_waits_for_a_stage_gives_its_turn_away() -> None:
     for partition in (0, 1):
         intake.start(("generations", partition), [safe_record(offset) for offset in range(2)])
     async with asyncio.timeout(5):
-        while metrics.totals()["consumed"] < 2:  # the first record of each: the second slice was read, though the first waits
+        while metrics.totals()["consumed"] < 2:  # noqa: ASYNC110 -- the first record of each: the second slice was read, though the first waits
             await asyncio.sleep(0.001)
     gone = False
     assert await intake.drain(5)
