@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, report
-from touchstone.scorers.clinical.formats.fhir import is_valid
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid
 
 HL7 = "http://hl7.org/fhir/StructureDefinition/"
 Json = dict[str, Any]
@@ -157,8 +157,14 @@ def test_an_absent_questionnaire_is_told_as_not_checked() -> None:
     assert any(skipped.check == "answers against their Questionnaire" for skipped in made.not_checked)
 
 
-def test_a_pattern_that_could_run_for_ever_is_not_tried() -> None:
+def test_a_pattern_that_could_run_for_ever_elsewhere_is_tried_in_linear_time() -> None:
     item = question("string", **bound("regex", valueString="(a+)+$"))
+    assert one(item, {"valueString": "a" * 200 + "!"}) == {ANSWER}
+    assert one(item, {"valueString": "a" * 200}) == set()
+
+
+def test_a_pattern_that_no_engine_reads_in_linear_time_is_not_tried() -> None:
+    item = question("string", **bound("regex", valueString=r"(a+)+\1$"))
     made = report(response([item], {"linkId": "q1", "answer": [{"valueString": "a" * 200 + "!"}]}), replace(PLAIN))
     assert any(skipped.check == "patterns of answers" for skipped in made.not_checked)
 
@@ -192,6 +198,8 @@ OFFERED = [{"url": HL7 + "questionnaire-unitOption", "valueCoding": {"system": U
         ({"value": 1, "unit": "kg"}, set()),
         ({"value": 1, "unit": "lb", "system": UCUM, "code": "[lb_av]"}, {ANSWER}),
         ({"value": 1, "unit": "stone"}, {ANSWER}),
+        ({"value": 1}, {ANSWER}),
+        ({"extension": [{"url": HL7 + "data-absent-reason", "valueCode": "unknown"}]}, set()),
         ({"value": 1, "unit": "kg", "system": "http://units.test", "code": "kg"}, {ANSWER}),
     ],
 )
@@ -202,3 +210,28 @@ def test_the_unit_of_an_answer_is_one_that_the_item_offers(quantity: Json, expec
 def test_a_unit_that_the_item_does_not_offer_is_good_where_it_is_open_to_others() -> None:
     unit_open = {"url": "http://hl7.org/fhir/uv/sdc/StructureDefinition/sdc-questionnaire-unitOpen", "valueCode": "optionsOrString"}
     assert one(question("quantity", extension=[*OFFERED, unit_open]), {"valueQuantity": {"value": 1, "unit": "stone"}}) == set()
+
+
+@pytest.mark.parametrize(
+    ("reference", "options", "severities"),
+    [
+        ("Patient/1", PLAIN, []),
+        ("urn:oid:1.2.3", PLAIN, []),
+        ("Group/1", PLAIN, ["minor"]),  # nothing is known of it but its URL
+        ("http://a.test/fhir/Group/1", PLAIN, ["minor"]),
+        ("Group/1", replace(PLAIN, rest_references=True), ["major"]),
+        ("#g", PLAIN, ["major"]),
+        ("#p", PLAIN, []),
+    ],
+)
+def test_an_answer_refers_to_a_type_that_the_item_names(reference: str, options: Options, severities: list[str]) -> None:
+    item = question("reference", **bound("questionnaire-referenceResource", valueCode="Patient"))
+    made = response([item], {"linkId": "q1", "answer": [{"valueReference": {"reference": reference}}]})
+    made["contained"] += [{"resourceType": "Group", "id": "g", "type": "person", "actual": True}, {"resourceType": "Patient", "id": "p"}]
+    assert [one.severity for one in report(made, options).findings if one.code == ANSWER] == severities
+
+
+def test_the_profile_of_an_answers_target_is_listed_as_not_checked() -> None:
+    item = question("reference", **bound("questionnaire-referenceProfile", valueCanonical="http://a.test/sd"))
+    made = report(response([item], {"linkId": "q1", "answer": [{"valueReference": {"reference": "Patient/1"}}]}))
+    assert any(skipped.check == "profiles of answers that are references" for skipped in made.not_checked)

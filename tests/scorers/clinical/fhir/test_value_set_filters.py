@@ -97,6 +97,8 @@ NAMED = {"extension": [{"url": "http://hl7.org/fhir/tools/StructureDefinition/va
         ({"_value": expression("%p-sides")}, {}, True),
         ({"_value": expression("%p-area")}, NAMED, True),
         ({"_value": expression("%p-sides", "text/cql")}, NAMED, True),
+        ({"_value": expression("%p-sides +* 2")}, NAMED, True),
+        ({"_value": expression("%p-sides > 2 'mg'")}, NAMED, False),  # quantities are not read
         ({"value": "4", "_value": expression("%p-sides")}, NAMED, True),
     ],
 )

@@ -167,8 +167,12 @@ class _CodingRules:
 
 def _canonical(document: Document, frame: Frame, value: str, place: Place, found: Field) -> None:
     if value.startswith("#"):
-        if len(value) > 1 and value[1:] not in {inner.text("id") for inner in frame.root.contained}:
+        inner = [one.type for one in frame.root.contained if one.text("id") == value[1:]]
+        if len(value) > 1 and not inner:
             document.add("major", "fhir.canonicals.fragment", place, "no contained resource has this id")
+        elif inner and found.targets and inner[0] not in found.targets and "Resource" not in found.targets:
+            message = f"this names a contained {inner[0]}; allowed: {', '.join(found.targets[:8])}"
+            document.add("major", "fhir.canonicals.type", place, message, suggestion=f"Name a {' or '.join(found.targets[:8])}")
         return
     if not is_absolute(value):
         # Dozens of official examples name a resource of the same server this way: reported, but not counted against the document.

@@ -27,12 +27,21 @@ def cross_version(url: str) -> tuple[str | None, dict[str, Any] | None]:
     facts = elements[path]
     if facts is None:
         return f"R4 has what this element of FHIR {named[1]} holds, and needs no extension for it", None
-    modifier, types, parts = facts
+    modifier, _, parts = facts
+    inner = {one: _values(elements, f"{path}.{one}") for one in sorted({*parts} - _COMMON)}
+    return None, {"contexts": [], "values": _values(elements, path), "modifier": bool(modifier), "parts": {}, "elements": inner}
+
+
+def _values(elements: dict[str, list[Any] | None], path: str) -> list[str] | None:
+    """The types that the value of an element's extension may have; none if it has parts instead, None if they are not known."""
+    facts = elements.get(path)
+    if facts is None:
+        return None
+    _, types, parts = facts
     known = definitions()
     # Types that R4 does not have are written in another way.
-    values = types if types is None or all(one in known.primitives or one in known.types for one in types) else None
-    held = values or ([] if parts else None)
-    return None, {"contexts": [], "values": held, "modifier": bool(modifier), "parts": {}, "elements": sorted({*parts} - _COMMON)}
+    values: list[str] | None = types if types is None or all(one in known.primitives or one in known.types for one in types) else None
+    return values or ([] if parts else None)
 
 
 @lru_cache(maxsize=1)

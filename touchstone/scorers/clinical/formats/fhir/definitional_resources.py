@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
@@ -11,10 +10,7 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Nod
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.structure_definitions import check_structure
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
-from touchstone.scorers.clinical.formats.fhir.value_set_filters import Find, check_filter, parameters_of
-
-#: FHIRPath beyond our parser: quantities and special variables.
-_BEYOND = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
+from touchstone.scorers.clinical.formats.fhir.value_set_filters import BEYOND, Find, check_filter, parameters_of
 
 
 def check_definitions(document: Document, installed: Find) -> None:
@@ -72,7 +68,7 @@ def _expression(document: Document, frame: Frame) -> None:
     try:
         tree = parse(text)
     except FhirPathError:
-        if _BEYOND.search(text):
+        if BEYOND.search(text):
             document.skip("expressions of search parameters", "quantities and special variables are beyond what is read")
             return
         document.add("major", "fhir.definitions.expression", place, "not an expression that can be read as FHIRPath")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
+from touchstone.scorers.clinical.checks.json_access import Json, numbered
 from touchstone.scorers.clinical.formats.fhir.bindings import binding_to
 from touchstone.scorers.clinical.formats.fhir.cross_version_extensions import cross_version
 from touchstone.scorers.clinical.formats.fhir.document import HIDDEN, Document, Frame, Place, shown_name
@@ -130,14 +130,8 @@ def _problems(use: _Use, known: Json) -> Iterator[_Problem]:
     if held is not None and known["values"] is not None and not _is_type(held, known["values"]):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
         yield "fhir.extensions.type", place, f"this extension holds a value of another type than its definition allows: {allowed}"
-    part = _unknown_part(value, known.get("elements", ()))
-    if part is not None:
-        listed = ", ".join(known["elements"][:12])
-        yield (
-            "fhir.extensions.part",
-            place,
-            f"{_shown_part(use.document, part, known['elements'])} is no part of the element that this extension carries: {listed}",
-        )
+    if known.get("elements"):
+        yield from _elements(use, known["elements"])
     if known["parts"]:
         # A package's definition is also checked as a profile, which counts the slices.
         yield from _parts(use, known["parts"], counted=value.get("url") in definitions().extensions)
@@ -151,19 +145,34 @@ def _is_type(held: str, types: Sequence[str]) -> bool:
     return held[5:].lower() in {one.lower() for one in types}
 
 
-def _unknown_part(value: Json, elements: Sequence[str]) -> str | None:
-    """Return the name of a part that the element of another FHIR version has not, or None.
+def _elements(use: _Use, elements: dict[str, list[str] | None]) -> Iterator[_Problem]:
+    """The faults of the parts of an element of another FHIR version: an unknown name, and values of types that the element does not have."""
+    for index, part in numbered(use.value, "extension"):
+        name = part.get("url")
+        if not isinstance(name, str) or is_absolute(name):
+            continue
+        at: Place = (use.place, "extension", index)
+        element = _element_of(name, elements)
+        held = next((key for key in part if key.startswith("value")), None)
+        if element is None:
+            listed = ", ".join(list(elements)[:12])
+            yield "fhir.extensions.part", at, f"{_shown_part(use.document, name, elements)} is no part of the element that this extension carries: {listed}"
+            return
+        types = elements[element]
+        if held is not None and types is not None and not _is_type(held, types):
+            allowed = ", ".join(types[:8]) or "none, only extensions"
+            yield "fhir.extensions.type", at, f"the part {shown_name(name)} holds a value of another type; allowed: {allowed}"
+
+
+def _element_of(name: str, elements: Iterable[str]) -> str | None:
+    """The element that a part carries, or None.
 
     A choice may be named with its [x], without it, or with a type (R4, formats.html#choice): value[x], value, valueQuantity.
     """
-    bare = {one.removesuffix("[x]") for one in elements}
-    choices = tuple(one.removesuffix("[x]") for one in elements if one.endswith("[x]"))
-    for one in objects(value.get("extension")) if elements else ():
-        name = one.get("url")
-        if not isinstance(name, str) or is_absolute(name) or name.removesuffix("[x]") in bare:
-            continue
-        if not any(name.startswith(known) and name[len(known) :] in CHOICE_TYPES for known in choices):
-            return name
+    for known in elements:
+        bare = known.removesuffix("[x]")
+        if name.removesuffix("[x]") == bare or (bare != known and name.startswith(bare) and name[len(bare) :] in CHOICE_TYPES):
+            return known
     return None
 
 

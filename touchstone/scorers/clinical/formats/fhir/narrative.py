@@ -6,6 +6,8 @@ from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, shown_name
 from touchstone.scorers.clinical.formats.fhir.narrative_fast_path import scan
 
+#: Links without a target that one finding names.
+LINKS_NAMED_MAX = 8
 _TEXT_LINK = "http://hl7.org/fhir/StructureDefinition/textLink"
 
 
@@ -44,11 +46,14 @@ def _links(document: Document, anchors: list[set[str]], links: list[list[str]]) 
         known.update(frame.ids)
         identity = frame.resource.get("id")
         if isinstance(identity, str):
-            known.update({identity, f"{frame.type}/{identity}"} if frame.container is not None or frame.entry is not None else set())
+            known.update({identity, f"{frame.type}/{identity}"} if frame.container is not None or frame.entry is not None else {identity})
     for (_, place), found in zip(document.narratives, links, strict=True):
-        for number, link in enumerate(found, 1):
-            if link not in known:
-                # The name of an anchor may be patient text; the number of the link is not.
-                which = f"link {number} of {len(found)} inside this narrative" + (f" (#{shown_name(link)})" if document.context.quote else "")
-                told = f"{which} leads nowhere: no element, anchor or resource of the document has the id that it names"
-                document.add("major", "fhir.narrative.link", place, told, suggestion="Give the id to the element that is meant, or take the link out")
+        wrong = [number for number, link in enumerate(found) if link not in known]
+        if wrong:
+            # The name of an anchor may be patient text; the number of the link is not.
+            listed = [str(number + 1) + (f" (#{shown_name(found[number])})" if document.context.quote else "") for number in wrong[:LINKS_NAMED_MAX]]
+            more = f" and {len(wrong) - LINKS_NAMED_MAX} more" if len(wrong) > LINKS_NAMED_MAX else ""
+            lead = "links" if len(wrong) > 1 else "link"
+            verb = "lead" if len(wrong) > 1 else "leads"
+            told = f"{lead} {', '.join(listed)}{more} of {len(found)} inside this narrative {verb} nowhere: nothing in the document has the id that is named"
+            document.add("major", "fhir.narrative.link", place, told, suggestion="Give the id to the element that is meant, or take the link out")

@@ -21,7 +21,9 @@ _ATTRIBUTE = re.compile(r"\s++([A-Za-z_:][\w:.\-]*+)\s*+=\s*+(?:\"([^\"<]*)\"|'(
 #: Schemes that a link cannot have, characters that a URL cannot have, and schemes that run code.
 _NOT_FOLLOWED = re.compile(r"\s*(urn|cid):", re.IGNORECASE)
 _NO_URL = re.compile(r"(?!data:).*[\s\"]", re.DOTALL)
-_ACTIVE = re.compile(r"\s*(javascript|vbscript|data\s*:\s*text/html)\b", re.IGNORECASE)
+_ACTIVE = re.compile(r"\s*(javascript|vbscript)\b", re.IGNORECASE)
+#: A page as a link; an image is never run.
+_PAGE = re.compile(r"\s*data\s*:\s*text/html\b", re.IGNORECASE)
 #: Names of HTML that a narrative may not use, but a message may show. Any other name may be patient text and is not shown.
 _HTML = frozenset({
     "applet", "area", "article", "aside", "audio", "base", "body", "button", "canvas", "data", "datalist", "details", "dialog", "embed", "fieldset",
@@ -175,7 +177,7 @@ class Scan:
 
     def _link(self, name: str, key: str, value: str) -> None:
         is_image = key == "src" and name == "img"
-        if _ACTIVE.match(value):
+        if _ACTIVE.match(value) or (not is_image and _PAGE.match(value)):
             self._add("fhir.narrative.active", f"{shown(name)} has a link that runs code")
         elif (key == "href" and _NOT_FOLLOWED.match(value)) or _NO_URL.match(value):
             self._add("fhir.narrative.url", f"{shown(name)} has no URL that a link could lead to")

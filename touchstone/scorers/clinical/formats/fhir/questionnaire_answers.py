@@ -6,7 +6,9 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
+from touchstone.scorers.clinical.checks.linear_patterns import linear_pattern
 from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit
 from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
@@ -24,8 +26,9 @@ _TYPES = {
     "text": {"String"},
     "url": {"Uri"},
 }
-#: A pattern may come with the document itself, and Python's matcher can be made to run forever: only patterns without groups and with
-#: few repetitions are tried, on short texts.
+#: A pattern may come with the document itself, and Python's matcher can be made to run forever: an engine that takes linear time is asked first.
+#: Of what that does not read, only patterns without groups and with few repetitions are tried, on short texts.
+_LINEAR_CHARS_MAX = 2_000
 _PATTERN_CHARS_MAX = 200
 _REPEATS_MAX = 3
 _TEXT_CHARS_MAX = 300
@@ -54,10 +57,11 @@ def same_answer(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
 
 
 class AnswerChecks:
-    """Checks answers to one item of a Questionnaire."""
+    """Checks answers to one item of a Questionnaire. `target`: the type of what a reference finds in the document; None if it finds nothing there."""
 
-    def __init__(self, document: Document, item: Json, member: Membership) -> None:
+    def __init__(self, document: Document, item: Json, member: Membership, target: Callable[[str], str | None] = lambda _: None) -> None:
         self._document = document
+        self._target = target
         self._item = item
         self._member = member
         self._options = [(value, option) for option in objects(item.get("answerOption")) if (value := choice(option)) is not None]
@@ -165,7 +169,7 @@ class AnswerChecks:
         code, system = quantity.get("code"), quantity.get("system")
         if not isinstance(code, str):
             words = {one.get("display") for one in offered} | {one.get("code") for one in offered}
-            is_fault = bool(offered) and not sets and "unit" in quantity and quantity["unit"] not in words
+            is_fault = bool(offered) and not sets and "value" in quantity and quantity.get("unit") not in words
         elif any(one.get("code") == code and one.get("system") in {None, system} for one in offered):
             return
         else:
@@ -193,9 +197,16 @@ class AnswerChecks:
         url = reference.get("reference")
         parts = rest_parts(url) if isinstance(url, str) else None
         kind = parts[1] if parts is not None else relative_type(url) if isinstance(url, str) else None
-        kind = kind or reference.get("type")
+        target = self._target(url) if isinstance(url, str) else None
+        kind = target or kind or reference.get("type")
+        if any(True for _ in extensions(self._item, "questionnaire-referenceProfile")):
+            self._document.skip("profiles of answers that are references", "they are not applied")
         if allowed and isinstance(kind, str) and kind not in allowed:
-            self._add(place, f"an answer to this item refers to {' or '.join(sorted(map(str, allowed)))}, and this refers to another type")
+            named = " or ".join(sorted(map(str, allowed)))
+            # Only the type of a resource outside the document is known, so this is not counted against the document.
+            level: Severity = "major" if target is not None or self._document.options.rest_references else "minor"
+            told = f"an answer to this item refers to {named}, and this refers to another type"
+            self._document.add(level, "fhir.questionnaires.answer", place, told, suggestion=f"Refer to {named}")
         elif allowed and not isinstance(kind, str):
             self._document.skip("types of answers that are references", "their URL does not tell what they refer to")
 
@@ -215,6 +226,9 @@ def _differ_in_kind(one: Json, other: Json) -> bool:
 
 
 def _matches(pattern: str, text: str) -> bool | None:
+    linear = linear_pattern(pattern) if len(pattern) <= _LINEAR_CHARS_MAX else None
+    if linear is not None:
+        return linear(text)
     if len(pattern) > _PATTERN_CHARS_MAX or "(" in pattern or len(_REPEAT.findall(pattern)) > _REPEATS_MAX or len(text) > _TEXT_CHARS_MAX:
         return None
     try:

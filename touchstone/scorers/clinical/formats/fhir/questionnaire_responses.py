@@ -10,6 +10,7 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, 
 from touchstone.scorers.clinical.formats.fhir.named_definitions import with_definition
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.questionnaire_answers import AnswerChecks, Membership, extensions, same_answer
+from touchstone.scorers.clinical.formats.fhir.references import Resolver
 
 _CODE = "fhir.questionnaires.response"
 #: Answers to one question that a condition is compared with.
@@ -18,22 +19,27 @@ _ORDERS = {">": {1}, "<": {-1}, ">=": {0, 1}, "<=": {-1, 0}}
 Items = list[tuple[Json, Place]]
 
 
-def check_responses(document: Document, at_hand: Library) -> None:
+def check_responses(document: Document, resolver: Resolver, at_hand: Library) -> None:
     """Check every QuestionnaireResponse of a document whose Questionnaire is at hand."""
     for frame, questionnaire in with_definition(document, "QuestionnaireResponse", "Questionnaire", "answers against their Questionnaire", at_hand):
         document.report.fired("questionnaires")
-        _Response(document, frame, questionnaire, at_hand).check()
+        _Response(document, frame, questionnaire, resolver, at_hand).check()
 
 
 class _Response:
-    def __init__(self, document: Document, frame: Frame, questionnaire: Json, at_hand: Library) -> None:
+    def __init__(self, document: Document, frame: Frame, questionnaire: Json, resolver: Resolver, at_hand: Library) -> None:
         self._document = document
         self._frame = frame
         self._questionnaire = questionnaire
+        self._resolver = resolver
         self._member = _membership(questionnaire, at_hand)
         self._unfinished = frame.text("status") in {"in-progress", "entered-in-error", "stopped"}
         self._defined = {str(item.get("linkId")): item for item in _below(questionnaire)}
         self._given: dict[str, list[tuple[tuple[int, ...], Json]]] = {}
+
+    def _type_of(self, reference: str) -> str | None:
+        target = self._resolver.anywhere(self._frame, reference)
+        return target.type if target is not None else None
 
     def _add(self, place: Place, message: str) -> None:
         self._document.add("major", _CODE, place, message)
@@ -115,7 +121,7 @@ class _Response:
             self._add(at, "this item may have only one answer")
         if valued:
             self._occurrences(wanted, len(valued), at, "answers are here")
-        rule = AnswerChecks(self._document, wanted, self._member)
+        rule = AnswerChecks(self._document, wanted, self._member, self._type_of)
         for index, answer in enumerate(answers):
             self._document.report.fired("questionnaires")
             rule.check(answer, (at, "answer", index))

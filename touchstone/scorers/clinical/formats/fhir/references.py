@@ -232,7 +232,7 @@ def _contained(document: Document, frame: Frame) -> None:
         seen.add(identity)
         if "#" + identity not in used:
             fragments = _fragments(frame.resource) if fragments is None else fragments
-            if "#" + identity not in fragments and not _refers_to_container(inner):
+            if "#" + identity not in fragments and not _refers_to_container(inner) and not _is_shown(frame, identity):
                 message = "nothing in the resource refers to this contained resource, and it does not refer to the resource"
                 document.add("major", "fhir.invariants.dom-3", inner.place, message)
         meta = inner.part("meta")
@@ -240,6 +240,12 @@ def _contained(document: Document, frame: Frame) -> None:
             document.add("major", "fhir.invariants.dom-4", inner.place, "a contained resource has no meta.versionId and no meta.lastUpdated")
         if "security" in meta:
             document.add("major", "fhir.invariants.dom-5", inner.place, "a contained resource has no security label")
+
+
+def _is_shown(frame: Frame, identity: str) -> bool:
+    """True if the narrative has a contained resource as an image or link (R4, narrative.html#images)."""
+    div = frame.part("text").get("div")
+    return isinstance(div, str) and any(f"{quote}#{identity}{quote}" in div for quote in "\"'")
 
 
 def _refers_to_container(inner: Frame) -> bool:

@@ -24,6 +24,7 @@ from touchstone.scorers.clinical.formats.fhir.profiles.us_core_codes import chec
 from touchstone.scorers.clinical.formats.fhir.questionnaire_responses import check_responses
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, check_identifiers, check_references
 from touchstone.scorers.clinical.formats.fhir.shared_checks import check_shared
+from touchstone.scorers.clinical.formats.fhir.signatures import check_signatures
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.formats.fhir.text_rules import check_texts
 from touchstone.scorers.clinical.formats.fhir.walk import Walk
@@ -96,9 +97,10 @@ def _rules(document: Document) -> None:
         "US Core codes": lambda: check_us_core_codes(document),
         "codings": lambda: check_codings(document, at_hand.system, at_hand.values.holds, at_hand.displays),
         "definitions": lambda: check_definitions(document, lambda url: at_hand.packages.find("CodeSystem", url)),
-        "questionnaires": lambda: check_responses(document, at_hand),
+        "questionnaires": lambda: check_responses(document, resolver, at_hand),
         "measures": lambda: check_measure_reports(document, resolver, at_hand),
         "attachments": lambda: check_attachments(document),
+        "signatures": lambda: check_signatures(document),
         "texts": lambda: check_texts(document),
         "profiles": lambda: check_profiles(document, resolver, at_hand),
     }

@@ -33,6 +33,8 @@ _FORMS: Final = {
     "dateTime": (re.compile(r"\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[-+]\d\d:\d\d)?)?)?)?"), "a date or dateTime"),
 }
 _EXISTS: Final = frozenset({"true", "false"})
+#: FHIRPath beyond our parser: quantities and special variables.
+BEYOND: Final = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
 _CODING: Final = re.compile(r"([^|#\s]+)(?:\|[^#]*)?#(.+)")
 _VARIABLE: Final = re.compile(r"%`?([A-Za-z_][\w-]*)")
 _VARIABLES: Final = frozenset({"resource", "rootResource", "context", "ucum", "sct", "loinc"})
@@ -144,7 +146,10 @@ def _expression(document: Document, condition: Json, place: Place, parameters: C
         try:
             parse(_VARIABLE.sub("%context", text))
         except FhirPathError:
-            document.skip("expressions of filters", "the expression is not supported")
+            if BEYOND.search(text):
+                document.skip("expressions of filters", "quantities and special variables are beyond what is read")
+            else:
+                _add(document, place, "the expression of this filter cannot be read as FHIRPath", "Correct the expression")
             continue
         if not names <= set(parameters):
             told = "the expression of this filter names a parameter that the value set does not declare"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from touchstone.schemas.result import Severity
@@ -146,17 +147,24 @@ class Checker(Slicing):
             found = [inner for value, place in found if isinstance(value, dict) for inner in occurrences(value, name, place)]
         return found
 
-    def _against(self, profile: Profile, value: Any, place: Place, depth: int) -> None:
-        """Check a value against a profile and, if that states only differences, against its base."""
+    def _against(self, profile: Profile, value: Any, place: Place, depth: int, *, is_base_of: bool = False) -> None:
+        """Check a value against a profile and, if that states only differences, against its base.
+
+        `is_base_of`: another profile derives from this one. Then the url that the definition of an extension fixes is not asked for: a derived extension has
+        its own.
+        """
         outer = getattr(self, "_profile", None)
         self._profile = profile
         for key in profile.unread:
             self._document.skip(f"invariant {shown_text(key)}", "its expression is not supported")
-        self._constraint(profile.root, value, place, depth)
+        root = profile.root
+        if is_base_of and profile.type == "Extension" and "url" in root.children:
+            root = replace(root, children={name: child for name, child in root.children.items() if name != "url"})
+        self._constraint(root, value, place, depth)
         if not profile.whole and depth < NESTED_MAX and not is_base(profile.base):
             base = self.find(profile.base)
             if base is not None:
-                self._against(base, value, place, depth + 1)
+                self._against(base, value, place, depth + 1, is_base_of=True)
             else:
                 self._document.skip(f"profile {shown_text(profile.base)}", "no installed package has it")
         if outer is not None:

@@ -11,7 +11,7 @@ from touchstone.scorers.clinical.formats.fhir.profiles.constraints import Profil
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages, home
 from touchstone.scorers.clinical.formats.fhir.profiles.pinning import pin
 from touchstone.scorers.clinical.formats.fhir.profiles.pruning import prune
-from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import ValueSets, system_displays, system_facts
+from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import DEPTH_MAX, ValueSets, system_displays, system_facts
 from touchstone.scorers.clinical.formats.fhir.tables import OWN_RULES, definitions
 from touchstone.scorers.clinical.formats.memory import Memory
 
@@ -42,9 +42,21 @@ class Library:
             derive(profile.root)
         return profile
 
-    def _extension(self, url: str) -> Json | None:
+    def _extension(self, url: str, depth: int = 0) -> Json | None:
         definition = self.packages.find("StructureDefinition", url)
-        return extension_facts(definition) if definition is not None and definition.get("type") == "Extension" else None
+        if definition is None or definition.get("type") != "Extension":
+            return None
+        facts, base = extension_facts(definition), str(definition.get("baseDefinition"))
+        if "snapshot" in definition or is_base(base) or depth > DEPTH_MAX:
+            return facts
+        # A definition that states only differences adds to that which it is derived from.
+        from_base = definitions().extensions.get(base) or self._extension(base, depth + 1)
+        if from_base is not None:
+            facts["parts"] = {name: facts["parts"].get(name, part) for name, part in (from_base["parts"] | facts["parts"]).items()}
+            for name, part in from_base["parts"].items():
+                facts["parts"][name] = [*facts["parts"][name][:2], facts["parts"][name][2] or part[2]]
+            facts["values"] = from_base["values"] if facts["values"] is None else facts["values"]
+        return facts
 
     def _system(self, url: str) -> tuple[frozenset[str] | None, bool] | None:
         definition = self.packages.find("CodeSystem", url)

@@ -61,11 +61,7 @@ def language_fault(div: str, asked: tuple[str, ...], language: object) -> str | 
         return "asks for sections in languages (div with lang) in this narrative, and it has none"
     for one in asked:
         wanted = language if one == "_resource" else one
-        if one == "_yes":
-            continue
-        if not isinstance(wanted, str) or not wanted:
-            return "asks for a section in the language of the resource, and the resource states no language"
-        if wanted not in found:
+        if one != "_yes" and isinstance(wanted, str) and wanted not in found:
             which = "the language of the resource" if one == "_resource" else f"the language {wanted}"
             return f"asks for a section (div with lang) in {which}, and this narrative has none"
     return None

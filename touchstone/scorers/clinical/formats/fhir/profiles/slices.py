@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.document import Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, children
-from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, capital, is_base, shown_text
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, capital, is_base, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import choice_key, codes_of, equal, fits
 from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import CODES_MAX, slice_text
 from touchstone.scorers.clinical.formats.fhir.profiles.value_checks import ValueChecks
@@ -17,6 +17,10 @@ from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
 #: The verdict of a discriminator about which a slice states nothing.
 OPEN: Final = "open"
+#: Definitions that an extension may be derived from.
+_BASES_MAX: Final = 8
+#: The slice of what is in no other (R4, profiling.html#default).
+_DEFAULT: Final = "@default"
 
 
 class Slicing(ValueChecks):
@@ -42,6 +46,8 @@ class Slicing(ValueChecks):
                 self._document.skip(f"slices of {rule.name}", "the discriminator is not supported")
                 self._undecided.update(map(id, rule.slices.values()))
                 return
+            if not name and _DEFAULT in rule.slices:
+                name = _DEFAULT
             if name:
                 counts[name] += 1
                 self._constraint(rule.slices[name], value, at, depth)
@@ -63,6 +69,8 @@ class Slicing(ValueChecks):
         """The name of the slice that an occurrence belongs to; empty for none, None if a discriminator is not supported."""
         discriminators = rule.discriminators or ((("value", "url"),) if rule.name in {"extension", "modifierExtension"} else ())
         for name, cut in rule.slices.items():
+            if name == _DEFAULT:
+                continue
             verdicts = [self._discriminate(cut, value, at, kind, path) for kind, path in discriminators]
             # A slice may leave some discriminators open, but not all.
             if False not in verdicts and (None in verdicts or True not in verdicts):
@@ -76,6 +84,7 @@ class Slicing(ValueChecks):
         if cut.name in {"extension", "modifierExtension"} and path == "url":
             urls = [profile.partition("|")[0] for _, profiles, _ in cut.types for profile in profiles]
             wanted = cut.children["url"].fixed if "url" in cut.children and not urls else urls[0] if urls else None
+            wanted = self._inherited_url(cut) if wanted is None else wanted
             return None if wanted is None else isinstance(value, dict) and value.get("url") == wanted
         if kind == "type" and path == "$this":
             actual = at[1].lstrip("_")[len(cut.short) :]
@@ -84,6 +93,8 @@ class Slicing(ValueChecks):
             return isinstance(value, dict) and value.get("resourceType") in [code for code, _, _ in cut.types]
         if path.endswith("resolve()"):
             return self._referred(cut, value, kind, path.removesuffix("resolve()").removesuffix(".") or "$this")
+        if "resolve()." in path:
+            return self._beyond(cut, value, at, kind, path)
         if kind == "type":
             return self._type_at(cut, value, path)
         rule, values = _follow(cut, value, path)
@@ -96,6 +107,17 @@ class Slicing(ValueChecks):
         if kind not in {"value", "pattern"}:
             return None
         return self._value_matches(rule, values)
+
+    def _inherited_url(self, cut: Constraint) -> Any:
+        """The url of a part of an extension, as the definitions state it from which the current one is derived; None if none does."""
+        profile: Profile | None = self._profile
+        for _ in range(_BASES_MAX):
+            profile = self.find(profile.base) if profile is not None and not profile.whole and profile.type == "Extension" else None
+            parts = profile.root.children.get(cut.name) if profile is not None else None
+            part = parts.slices.get(cut.label.partition(":")[2]) if parts is not None else None
+            if part is not None and "url" in part.children:
+                return part.children["url"].fixed
+        return None
 
     def _referred(self, cut: Constraint, value: Any, kind: str, path: str) -> bool | None:
         """Decide a slice by the target of a reference: its type, or a profile of it."""
@@ -115,6 +137,19 @@ class Slicing(ValueChecks):
             wanted.add(profile.type if profile is not None else target.removeprefix(BASE))
         named = (relative_type(one) for one in references if isinstance(one, str))
         return bool(wanted & {*(one.type for one in found if one is not None), *(one for one in named if one is not None)})
+
+    def _beyond(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | str | None:
+        """Decide a slice by an element of what a reference finds: resolve().code. The profile of the target states what it must be."""
+        before, _, after = path.partition("resolve().")
+        rule, values = _follow(cut, value, before.removesuffix(".") or "$this")
+        targets = [target for _, _, found in rule.types for target in found if not is_base(target)] if rule is not None else []
+        profile = self.find(targets[0]) if len(targets) == 1 else None
+        references = [one.get("reference") for one in values if isinstance(one, dict)]
+        found = [self._resolver.anywhere(self._frame, one) for one in references if isinstance(one, str)]
+        if profile is None or not found or None in found:
+            return None
+        verdicts = [self._discriminate(profile.root, one.resource, at, kind, after) for one in found if one is not None]
+        return True if True in verdicts else None if None in verdicts or OPEN in verdicts else False
 
     def _profiled(self, profiles: list[str], values: list[Any]) -> bool | None:
         """Decide a slice by the profile that a resource conforms to."""
