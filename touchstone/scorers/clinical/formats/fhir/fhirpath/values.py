@@ -13,6 +13,12 @@ CHOICE_TYPES = frozenset(
     "Reference SampledData Signature Timing ContactDetail Contributor DataRequirement Expression ParameterDefinition RelatedArtifact TriggerDefinition "
     "UsageContext Dosage Meta Population ProdCharacteristic ProductShelfLife MarketingStatus SubstanceAmount ElementDefinition Narrative Extension".split()
 )
+#: Elements whose names look like choices of a shorter one, and are elements of their own beside it: `response` and `responseCode`. R4 has no others.
+NO_CHOICES = frozenset({
+    "cTerminalModificationId", "conclusionCode", "dataPeriod", "formCode", "instantiatesCanonical", "instantiatesUri", "languageCode", "modifierExtension",
+    "nTerminalModificationId", "organismId", "paymentDate", "preAuthRefPeriod", "reasonCode", "reasonReference", "responseCode", "sequenceAttachment",
+    "sourceId", "statusDate", "subscriberId", "typeReference",
+})  # fmt: skip
 _DATE = re.compile(r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:T(\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:\d\d)?)?)?)?$")
 _TIME = re.compile(r"\d\d:\d\d(:\d\d(\.\d+)?)?$")
 #: Nodes that one descendants() may visit.
@@ -55,7 +61,7 @@ def _choice(item: dict[str, Any], name: str) -> list[Any]:
     size = len(name)
     for key in item:
         bare = key[1:] if key[0:1] == "_" else key
-        if bare.startswith(name) and bare[size:] in CHOICE_TYPES:
+        if bare.startswith(name) and bare[size:] in CHOICE_TYPES and bare not in NO_CHOICES:
             return _paired(item.get(bare), item.get("_" + bare))
     return []
 

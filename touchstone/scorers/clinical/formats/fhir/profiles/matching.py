@@ -7,7 +7,7 @@ from typing import Any
 
 from touchstone.scorers.clinical.checks.ucum_reader import conversion
 from touchstone.scorers.clinical.formats.fhir.document import Place
-from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Undecided, children, compare, plain
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, NO_CHOICES, Undecided, children, compare, plain
 
 _UNIT_CHARS_MAX = 200
 
@@ -33,7 +33,7 @@ def choice_key(owner: dict[str, Any], name: str) -> str | None:
     size = len(name)
     for key in owner:
         bare = key.lstrip("_")
-        if bare.startswith(name) and bare[size:] in CHOICE_TYPES:
+        if bare.startswith(name) and bare[size:] in CHOICE_TYPES and bare not in NO_CHOICES:
             return bare
     return None
 

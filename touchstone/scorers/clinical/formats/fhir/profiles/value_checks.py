@@ -9,7 +9,7 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, Verdict, decide
-from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, Extended, plain
+from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, NO_CHOICES, Extended, plain
 from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
@@ -206,4 +206,4 @@ def _undecided(rule: Constraint, keys: tuple[str, ...]) -> tuple[Invariant, ...]
 
 def _names(key: str) -> set[str]:
     """The names of a member in FHIRPath: its key, and that without a type."""
-    return {key} | {key[:size] for size in range(1, len(key)) if key[size:] in CHOICE_TYPES}
+    return {key} if key in NO_CHOICES else {key} | {key[:size] for size in range(1, len(key)) if key[size:] in CHOICE_TYPES}
