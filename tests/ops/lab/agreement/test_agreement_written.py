@@ -10,7 +10,7 @@ import pytest
 from tests.ops.lab.agreement.test_agreement_mutations import PATIENT
 from tests.ops.lab.laboratory import Laboratory
 from touchstone.ops.lab.agreement.written import changed as changes
-from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, cases, definitions, half_of
+from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, KINDS, cases, definitions, half_of, third_of
 from touchstone.ops.lab.agreement.written.measure import as_text, measured
 from touchstone.ops.lab.agreement.written.operators import OPERATORS, applicable, changed
 
@@ -25,6 +25,16 @@ def test_cases_are_sixty_half_of_them_valid_each_in_the_half_of_its_name_with_a_
     assert {one["name"]: half for half in HALVES for one in json.loads((FOLDER / f"{half}.json").read_text())} == {one.name: half_of(one.name) for one in found}
     assert all(one.rule and one.official is not None and one.official["valid"] == (not one.official["errors"]) for one in found)
     assert {name for one in found for name in one.uses} <= set(definitions())
+
+
+def test_each_kind_has_valid_and_invalid_cases_a_third_of_them_unread_with_what_they_use() -> None:
+    found = cases(KINDS)
+    assert len(found) == len({one.name for one in found}) > 500
+    assert all(one.half == third_of(one.name) for one in found)
+    assert {name for one in found for name in one.uses} == set(definitions(KINDS))
+    assert not set(definitions()) & set(definitions(KINDS))  # one validator is asked about both
+    told = [(one.kind, bool(one.official["valid"])) for one in found if one.official is not None]
+    assert all(told.count((kind, is_valid)) >= 3 for kind in {one.kind for one in found} for is_valid in (True, False))
 
 
 def test_mutations_are_three_hundred_by_known_operators_and_quote_no_document() -> None:
@@ -77,7 +87,7 @@ def small_set(folder: Path) -> tuple[Path, Path]:
 
 def test_kinds_and_differences_are_told_of_one_half_and_sums_of_the_other(tmp_path: Path) -> None:
     folder, record = small_set(tmp_path)
-    found = measured(None, folder=folder, record=record)
+    found = measured(None, folder=folder, kinds=None, record=record)
     expected = {"cases": 2, "agree": 1, "agreement": 0.5, "valid": 2, "false_alarms": 1, "false_alarm_rate": 0.5, "missed": 0}
     assert found["cases"]["kinds"] == {"dates": expected}
     assert found["cases"]["unread"] == expected
@@ -99,13 +109,13 @@ def test_a_changed_document_is_left_out_and_a_guide_that_is_absent_is_told(tmp_p
     assert text is not None
     rows = [[one.document, one.operator, one.where, digest, ["x at Patient"]] for digest in (changes.digest(text), "another")]
     record.write_text(json.dumps({"mutations": rows}))
-    assert measured(data, folder=folder, record=record)["mutations"]["left_out"] == {"its document or its guide is not in the data": 2}
+    assert measured(data, folder=folder, kinds=None, record=record)["mutations"]["left_out"] == {"its document or its guide is not in the data": 2}
     (packages := data / "packages").mkdir()
     with tarfile.open(packages / "us_core_610.tgz", "w:gz") as archive:
         about = json.dumps({"name": "hl7.fhir.us.core", "version": "6.1.0"}).encode()
         (member := tarfile.TarInfo("package/package.json")).size = len(about)
         archive.addfile(member, io.BytesIO(about))
-    found = measured(data, folder=folder, record=record)["mutations"]
+    found = measured(data, folder=folder, kinds=None, record=record)["mutations"]
     assert found["left_out"] == {"its document is not the one that was judged": 1}
     assert found["dev"]["agree"] + found["unread"]["agree"] == 1
 

@@ -1,4 +1,4 @@
-"""The 60 cases that were written from the standard before any rule: read, and split into two halves."""
+"""Cases that were written from the standard before any rule, read and split: 60 of everything, one half to develop with, and the kinds, two thirds."""
 
 import hashlib
 import json
@@ -8,15 +8,18 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 FOLDER: Final = Path(__file__).with_name("cases")
-HALVES: Final = ("dev", "unread")
+#: Cases for single kinds of rules; a third of them is unread.
+KINDS: Final = Path(__file__).with_name("kinds")
 Half = Literal["dev", "unread"]
+HALVES: Final[tuple[Half, ...]] = ("dev", "unread")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
     """One document. `rule`: where the standard says what it is about. `uses`: names of definitions. `packages`: guides `id-version` that it needs.
 
-    `rest_references`: a reference's URL tells the type of its target. `official`: what the official validator said; None before it was asked.
+    `rest_references`: a reference's URL tells the type of its target. `official`: what the official validator said; None before it was asked, or if it
+    failed on the document. `half`: dev or unread.
     """
 
     name: str
@@ -28,6 +31,12 @@ class Case:
     packages: tuple[str, ...]
     rest_references: bool
     official: dict[str, Any] | None
+    half: Half
+
+
+def third_of(name: str) -> Half:
+    """Where a case of the kinds belongs, by the hash of its name: a third is unread."""
+    return "unread" if int(hashlib.sha256(name.encode()).hexdigest(), 16) % 3 == 0 else "dev"
 
 
 def half_of(name: str) -> Half:
@@ -44,10 +53,10 @@ def definitions(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
 @lru_cache(maxsize=4)
 def cases(folder: Path = FOLDER) -> tuple[Case, ...]:
     """Every case of both halves."""
-    return tuple(_case(one) for half in HALVES for one in json.loads((folder / f"{half}.json").read_text("utf-8")))
+    return tuple(_case(one, half) for half in HALVES for one in json.loads((folder / f"{half}.json").read_text("utf-8")))
 
 
-def _case(one: dict[str, Any]) -> Case:
+def _case(one: dict[str, Any], half: Half) -> Case:
     document = one["document"]
     text = document if isinstance(document, str) else json.dumps(document, ensure_ascii=False)
     return Case(
@@ -60,4 +69,5 @@ def _case(one: dict[str, Any]) -> Case:
         tuple(one.get("packages", ())),
         bool(one.get("rest_references")),
         one.get("official"),
+        half,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touchstone.ops.lab.agreement.tally import Tally
-from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, cases, definitions, half_of
+from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, KINDS, Half, cases, definitions, half_of
 from touchstone.ops.lab.agreement.written.changed import RECORD, SOURCES, Mutation, archive_of, digest, made
 from touchstone.scorers.clinical.comparison.verdicts import OPTIONS
 from touchstone.scorers.clinical.formats.fhir import Options, validate
@@ -34,10 +34,10 @@ class Halves:
     unread: Tally = field(default_factory=Tally)
     left_out: dict[str, int] = field(default_factory=dict)
 
-    def count(self, name: str, kind: str, official: list[str], report: Report) -> None:
+    def count(self, name: str, kind: str, official: list[str], report: Report, half: Half) -> None:
         """Count one document. `official`: errors of the official validator, as `id at place`."""
         told = "; ".join(official[:3])
-        if half_of(name) == "unread":
+        if half == "unread":
             self.unread.count(name, not official, report, told)
             return
         self.dev.count(name, not official, report, told)
@@ -57,10 +57,15 @@ class Halves:
         }
 
 
-def measured(data: Path | None, say: Callable[[str], None] = lambda _: None, *, folder: Path = FOLDER, record: Path = RECORD) -> dict[str, Any]:
-    """Both sets, as JSON types. Without `data`, only what needs none: the cases that need no guide."""
+def measured(
+    data: Path | None, say: Callable[[str], None] = lambda _: None, *, folder: Path = FOLDER, kinds: Path | None = KINDS, record: Path = RECORD
+) -> dict[str, Any]:
+    """All sets, as JSON types. Without `data`, only what needs none: the cases that need no guide. `kinds`: None leaves them out."""
     say("cases")
     found = {"cases": _cases(data, folder).as_json()}
+    if kinds is not None:
+        say("kinds")
+        found["kinds"] = _cases(data, kinds).as_json()
     say("mutations")
     found["mutations"] = _mutations(data, record).as_json()
     return found
@@ -82,7 +87,7 @@ def _cases(data: Path | None, folder: Path) -> Halves:
             else:
                 packages = (*(files[name] for name in one.uses), *(guide for guide in guides if guide is not None))
                 options = _options(packages, rest_references=one.rest_references)
-                found.count(one.name, one.kind, one.official["errors"], validate(one.text.encode(), options=options))
+                found.count(one.name, one.kind, one.official["errors"], validate(one.text.encode(), options=options), one.half)
     return found
 
 
@@ -102,7 +107,7 @@ def _mutations(data: Path | None, record: Path) -> Halves:
         elif digest(text) != judged:
             found.leave_out("its document is not the one that was judged")
         else:
-            found.count(one.name, kind_of(operator), errors, validate(text.encode(), options=_options((guide,))))
+            found.count(one.name, kind_of(operator), errors, validate(text.encode(), options=_options((guide,))), half_of(one.name))
     return found
 
 

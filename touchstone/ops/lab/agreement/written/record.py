@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, cases, definitions
+from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, KINDS, cases, definitions
 from touchstone.ops.lab.agreement.written.changed import NUMBER, RECORD, SEED, SOURCES, Document, archive_of, digest, drawn, made
 from touchstone.ops.lab.agreement.written.judge import started, verdict
 from touchstone.ops.local.fhir_validator.process import ValidatorProcess
@@ -24,11 +24,12 @@ def record(data: Path, say: Callable[[str], None] = lambda _: None) -> None:
         validators: dict[str, ValidatorProcess] = {}
         for guide in sorted(set(SOURCES.values())):
             say(f"starting the official validator with {guide}")
-            own = definitions() if guide == GUIDE else {}
+            own = definitions() | definitions(KINDS) if guide == GUIDE else {}
             validators[guide] = stack.enter_context(started(_archives(data, guide), data / "packages", own))
         say("cases")
-        said = {one.name: verdict(validators[GUIDE], one.text, one.form, rest_references=one.rest_references) for one in cases()}
-        _write_cases(said)
+        for folder in (FOLDER, KINDS):
+            said = {one.name: verdict(validators[GUIDE], one.text, one.form, rest_references=one.rest_references) for one in cases(folder)}
+            _write_cases(said, folder)
         say("mutations")
         _write_mutations(data, validators)
 
@@ -40,13 +41,14 @@ def _archives(data: Path, guide: str) -> list[Path]:
     return [one for one in found if one is not None]
 
 
-def _write_cases(said: dict[str, dict[str, Any] | None]) -> None:
+def _write_cases(said: dict[str, dict[str, Any] | None], folder: Path) -> None:
     for half in HALVES:
-        path = FOLDER / f"{half}.json"
+        path = folder / f"{half}.json"
         listed = json.loads(path.read_text("utf-8"))
         for one in listed:
             one["official"] = said[one["name"]]
-        path.write_text(json.dumps(listed, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        rows = ",\n".join(json.dumps(one, indent=1 if folder == FOLDER else None, ensure_ascii=False) for one in listed)
+        path.write_text(f"[\n{rows}\n]\n", encoding="utf-8")
 
 
 def _write_mutations(data: Path, validators: dict[str, ValidatorProcess]) -> None:
