@@ -1,10 +1,14 @@
 """Where a group begins: committed before its first worker joins."""
 
+from typing import Any
+
+from aiokafka import TopicPartition
+
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.test_expired import events
 from tests.integration.workers import committed, produce
 from touchstone.schemas.settings.house import KafkaSettings, Settings
-from touchstone.streams.process.beginning import begin
+from touchstone.streams.process.beginning import _never_committed, begin
 
 
 async def test_a_group_begins_once_and_what_appears_later_is_not_its_beginning(shared_embedded: Broker, namespace: Namespace) -> None:
@@ -32,3 +36,21 @@ async def test_on_a_topic_that_was_made_anew_a_commit_that_is_there_already_is_n
     await begin(settings, group, {topic: 1}, "latest")
     assert await begin(settings, group, {topic: 1}, "earliest", anew=True) == {}
     assert await committed(broker, group, topic, 1) == [0]
+
+
+async def test_a_group_that_has_begun_is_not_asked_for_every_partition() -> None:
+    asked: list[int] = []
+
+    class Committed:  # all that is asked of a consumer
+        async def committed(self, partition: TopicPartition) -> int | None:
+            asked.append(partition.partition)
+            return 5 if partition.partition in has else None
+
+    consumer: Any = Committed()
+    has = {3}
+    assert await _never_committed(consumer, {"t": 200}) == []
+    assert max(asked) < 64
+    has, asked = {199}, []
+    assert await _never_committed(consumer, {"t": 200}) == []
+    has = set()
+    assert await _never_committed(consumer, {"t": 200}) == [TopicPartition("t", number) for number in range(200)]

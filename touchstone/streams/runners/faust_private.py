@@ -172,15 +172,35 @@ class EventConsumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
     def verify_event_path(self, now: float, tp: TP) -> None:
         """Nothing. Faust looks here for partitions that hang, by statistics that are off; it would report every idle one. The watchdog looks for them."""
 
-    async def seek_to_committed(self) -> Mapping[TP, int]:
+    async def seek_to_committed(self) -> Mapping[TP, int | None]:
         """Seek every assigned partition: to what is committed, else to where this group begins to read."""
-        committed: Mapping[TP, int] = await super().seek_to_committed()
+        committed = await self._seek_to_committed()
         bare = [ensure_TP(tp) for tp, offset in committed.items() if not offset]
         if bare:
             for tp in bare:
                 self._committed_offset[tp] = None
             await self.seek_wait({tp: self.transport.job.begin_of((tp.topic, tp.partition)) for tp in bare})
         return committed
+
+    async def _seek_to_committed(self) -> Mapping[TP, int | None]:
+        """As inherited, but what is committed is asked for in one request: aiokafka sends one for each partition, and waits for its answer each time."""
+        consumer: Any = getattr(self._thread, "_consumer", None)
+        ask: Any = getattr(getattr(consumer, "_coordinator", None), "fetch_committed_offsets", None)
+        if ask is None:
+            found: Mapping[TP, int | None] = await super().seek_to_committed()
+            return found
+
+        async def seek() -> Mapping[TP, int | None]:
+            partitions = consumer.assignment()
+            assert partitions, "no partitions are assigned"  # as aiokafka says it
+            committed = {tp: known.offset for tp, known in (await ask(list(partitions))).items()}
+            for tp, offset in committed.items():
+                if offset > 0:
+                    consumer.seek(tp, offset)
+            return {tp: committed.get(tp) for tp in partitions}
+
+        sought: Mapping[TP, int | None] = await self._thread.call_thread(seek)
+        return sought
 
 
 class EventTransport(AIOKafkaTransport):  # type: ignore[misc]
