@@ -1,6 +1,7 @@
 """An input topic that is made anew while its records are in flight."""
 
 import asyncio
+import time
 from collections.abc import Mapping
 
 import pytest
@@ -80,6 +81,33 @@ async def test_an_answer_that_was_asked_for_before_the_fetch_shows_nothing() -> 
     await made_anew(intake)
     assert [result["source"]["offset"] for result in publisher.values("results", RESULT_TYPE)] == [0]
     intake.revoke()
+
+
+async def test_slices_that_wait_for_their_turn_share_an_answer_that_was_asked_for_after_their_fetch() -> None:
+    cluster = Cluster()
+    intake = intake_on(cluster, GatedPublisher())
+    for offset in range(20):
+        intake.start(TP, [safe_record(offset)])
+    assert await intake.drain(5)
+    assert cluster.asked <= 2
+    asked = cluster.asked
+    intake.start(TP, [safe_record(20)])  # fetched after all of those answers
+    assert await intake.drain(5)
+    assert cluster.asked == asked + 1
+
+
+async def test_an_answer_from_before_does_not_serve_what_comes_after() -> None:
+    cluster = Cluster()
+    incarnations = Incarnations(OLD, cluster.ask, lambda: Backoff(0.001, 0.002))
+    before = time.monotonic()
+    assert await incarnations.is_still("generations")
+    after = time.monotonic()
+    cluster.topics = NEW
+    assert await incarnations.is_still("generations", before)
+    assert cluster.asked == 1
+    assert not await incarnations.is_still("generations", after)
+    assert not await incarnations.is_still("generations")
+    await incarnations.close()
 
 
 async def test_an_offset_is_not_committed_on_another_topic() -> None:

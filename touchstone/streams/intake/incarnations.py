@@ -15,8 +15,8 @@ from touchstone.scorers.backoff import Backoff
 
 log = structlog.get_logger(__name__)
 
-#: Shortest time between two questions. All slices that are fetched meanwhile share the next answer.
-PAUSE_S = 0.01
+#: Shortest time between two questions. All slices that were fetched before one share its answer.
+PAUSE_S = 0.02
 
 
 class Incarnations:
@@ -42,24 +42,30 @@ class Incarnations:
         known = self.id_of(topic)
         return bool(known and topic_id) and topic_id != known
 
-    async def find(self, topic: str) -> bool | None:
-        """True if no other topic has the name, asked after this call; None if no topic has it. Waits while the broker is away."""
+    async def find(self, topic: str, since: float | None = None) -> bool | None:
+        """True if no other topic has the name, asked after `since` (monotonic time; None: this call); None if no topic has it.
+
+        Waits while the broker is away.
+        """
         if not self.id_of(topic):
             return True
-        topic_id = (await self._answer()).get(topic)
+        topic_id = (await self._answer(since)).get(topic)
         return None if topic_id is None else not self.is_other(topic, topic_id)
 
-    async def is_still(self, topic: str) -> bool:
+    async def is_still(self, topic: str, since: float | None = None) -> bool:
         """As `find`; waits while no topic has the name."""
         backoff = self._backoff()
         while True:
-            is_still = await self.find(topic)
+            is_still = await self.find(topic, since)
             if is_still is not None:
                 return is_still
+            since = None
             await asyncio.sleep(backoff.next_s())
 
-    async def _answer(self) -> Mapping[str, str]:
-        """An answer that is asked for after this call, shared by all that wait for one."""
+    async def _answer(self, since: float | None) -> Mapping[str, str]:
+        """An answer that is asked for after `since`, shared by all that wait for one: the latest if it will do."""
+        if since is not None and self._asking is not None and self._asked_at > since:
+            return await asyncio.shield(self._asking)
         if self._next is None:
             self._next = asyncio.create_task(self._question(self._asking))
         return await asyncio.shield(self._next)

@@ -331,8 +331,16 @@ class Intake:
 
     async def _work(self, progress: PartitionProgress, piece: Slice, records: Sequence[Record]) -> None:
         """Bring every record of a slice to its outcome, then release the slice."""
-        scored, settled = Scored(progress.topic_id, begun=piece.begin_scoring), 0
-        confirmed = asyncio.create_task(self._confirm(records[0].topic)) if progress.topic_id else None  # meanwhile the slice is scored
+        fetched_at, settled = time.monotonic(), 0
+        confirmed: asyncio.Task[None] | None = None
+
+        def begin() -> None:
+            nonlocal confirmed
+            piece.stage = "score"
+            if confirmed is None and progress.topic_id:  # only now: by its turn, an answer for slices before it may serve; meanwhile it is scored
+                confirmed = asyncio.create_task(self._confirm(records[0].topic, fetched_at))
+
+        scored = Scored(progress.topic_id, begun=begin)
         try:
             await self._slices.score(records, scored)
             if confirmed is not None:
@@ -383,9 +391,9 @@ class Intake:
         self._metrics.gauge("window_records", self._records)
         self._changed.set()
 
-    async def _confirm(self, topic: str) -> None:
-        """Return if what was fetched before this call is of the topic with which the process began; else never: the process ends."""
-        if self._incarnations is None or await self._incarnations.is_still(topic):
+    async def _confirm(self, topic: str, fetched_at: float) -> None:
+        """Return if what was fetched by then (monotonic time) is of the topic with which the process began; else never: the process ends."""
+        if self._incarnations is None or await self._incarnations.is_still(topic, fetched_at):
             return
         self._on_made_anew(topic)
         await asyncio.Event().wait()

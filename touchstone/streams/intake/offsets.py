@@ -32,10 +32,6 @@ class Slice:
     held: bool = False
     stage: str = "queue"
 
-    def begin_scoring(self) -> None:
-        """It has its turn."""
-        self.stage = "score"
-
 
 class PartitionProgress:
     """What is in flight on one partition since it was assigned; dropped, and never reused, when it is revoked.

@@ -27,9 +27,7 @@ log = structlog.get_logger(__name__)
 #: Role and event of each that hands a case on.
 _Next = Sequence[tuple[str, Message]]
 #: After so long in a row others have their turn on the event loop: fetches, questions and acknowledgements of other slices wait for it.
-TURN_S = 0.003
-#: How often the event loop turns then: what they wait for takes several steps.
-TURNS = 3
+TURN_S = 0.01
 #: A larger result is sent without its findings and details, so that it fits the brokers' default limit.
 RESULT_BYTES_MAX = 800_000
 
@@ -226,8 +224,7 @@ class SliceScorer:
                 row.score_s += scored - decoded
                 row.encode_s += begun - scored
             if begun - resumed > TURN_S:
-                for _ in range(TURNS):
-                    await asyncio.sleep(0)
+                await asyncio.sleep(0)
                 begun = resumed = clock()
         self._count(topic, formats, slice_)
         return None
