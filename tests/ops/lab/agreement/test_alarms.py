@@ -25,6 +25,12 @@ def corpus(tmp_path: Path) -> Path:
             about = tarfile.TarInfo(name)
             about.size = len(data)
             archive.addfile(about, io.BytesIO(data))
+    with tarfile.open(tmp_path / "packages" / "hl7.fhir.r4.examples-4.0.1.tgz", "w:gz") as archive:
+        for name, content in (("package/package.json", {"name": "x"}), ("package/Patient-b.json", {"resourceType": "Patient", "gender": "male"})):
+            data = json.dumps(content).encode()
+            about = tarfile.TarInfo(name)
+            about.size = len(data)
+            archive.addfile(about, io.BytesIO(data))
     return tmp_path
 
 
@@ -32,7 +38,7 @@ def test_findings_are_counted_by_corpus_and_code_and_messages_named_for_a_fault_
     found = as_json(measured(corpus))
 
     assert {name: (one["documents"], one["invalid"]) for name, one in found.items()} == {
-        "r4-examples": (1, 0), "us_core_1": (1, 1), "hl7v2 vendor": (1, 1)
+        "r4-examples": (1, 0), "hl7.fhir.r4.examples-4.0.1": (1, 0), "us_core_1": (1, 1), "hl7v2 vendor": (1, 1)
     }  # fmt: skip
     (binding,) = [one for one in found["us_core_1"]["findings"] if one["severity"] == "major"]
     assert binding == {"code": "fhir.bindings.required", "severity": "major", "findings": 1, "documents": ["Patient-a.json"]}

@@ -52,16 +52,29 @@ def told(folder: Path, resource: dict[str, Any], *definitions: dict[str, Any], p
         ({"url": HERE + "short", "valueString": "four"}, set()),
         ({"url": HERE + "label", "valueString": "longer"}, set()),
         ({"url": HERE + "short", "valueString": "longer"}, {"fhir.profiles.length"}),
-        ({"url": HERE + "short", "valueInteger": 1}, {"fhir.extensions.type", "fhir.profiles.type"}),
+        ({"url": HERE + "short", "valueInteger": 1}, {"fhir.profiles.type"}),
         ({"url": HERE + "narrow", "extension": [LEFT, {"url": "right", "valueInteger": 5}]}, set()),
         ({"url": HERE + "narrow", "extension": [LEFT, {"url": "right", "valueInteger": 4}]}, {"fhir.profiles.range"}),
         ({"url": HERE + "narrow", "extension": [{"url": "right", "valueInteger": 5}]}, {"fhir.profiles.slice-missing"}),
-        ({"url": HERE + "narrow", "extension": [LEFT, {"url": "right", "valueString": "5"}]}, {"fhir.extensions.type", "fhir.profiles.type"}),
+        ({"url": HERE + "narrow", "extension": [LEFT, {"url": "right", "valueString": "5"}]}, {"fhir.profiles.type"}),
         ({"url": HERE + "narrow", "extension": [LEFT, {"url": "right", "valueInteger": 5}, {"url": "up", "valueString": "a"}]}, {"fhir.extensions.part"}),
     ],
 )
 def test_a_derived_extension_keeps_what_its_base_states_but_for_the_url(tmp_path: Path, used: dict[str, Any], expected: set[str]) -> None:
     assert told(tmp_path, patient(extension=[used]), LABEL, SHORT, PAIR, NARROW) == expected
+
+
+CALM = extension("calm", value(fixedString="calm"), base=HERE + "label")
+CALM["differential"]["element"][1].pop("fixedUri")  # it keeps the url of what it is derived from
+OF_CALM = definition(
+    {"id": "Patient.extension:mood", "path": "Patient.extension", "sliceName": "mood", "type": [{"code": "Extension", "profile": [HERE + "calm"]}]}
+)
+
+
+@pytest.mark.parametrize(("text", "expected"), [("calm", set()), ("cross", {"fhir.profiles.fixed"})])
+def test_a_profile_may_ask_for_a_derived_extension_under_the_url_of_its_base(tmp_path: Path, text: str, expected: set[str]) -> None:
+    used = [{"url": HERE + "label", "valueString": text}]
+    assert told(tmp_path, patient(extension=used), LABEL, CALM, OF_CALM, profiles=("http://a.test/sd",)) == expected
 
 
 CATEGORY = "Observation.category"

@@ -88,11 +88,15 @@ def test_strata_are_matched_by_text_where_one_side_has_no_codes(mine: list[dict[
 
 @pytest.mark.parametrize(
     ("scoring", "kind", "score"),
-    [("proportion", "summary", None), ("proportion", "summary", 2), ("cohort", "summary", 0.5), ("ratio", "summary", None)],
+    [("proportion", "summary", None), ("proportion", "summary", 2), ("ratio", "summary", None)],
 )
 def test_a_score_is_there_where_the_scoring_asks_for_one_and_nowhere_else(scoring: str, kind: str, score: float | None) -> None:
     given = GIVEN if score is None else GIVEN | {"measureScore": {"value": score}}
     assert told([GROUP], [given], scoring, kind) == WRONG
+
+
+def test_a_score_of_a_cohort_is_not_counted_because_no_rule_of_r4_forbids_it() -> None:
+    assert told([GROUP], [GIVEN | {"measureScore": {"value": 0.5}}], "cohort", "summary") == set()
 
 
 @pytest.mark.parametrize(("count", "expected"), [(1, set()), (500, WRONG)])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -154,3 +155,16 @@ def test_findings_hold_nothing_of_the_payload_unless_asked() -> None:
     told = report(patient(gender="Zaphod", birthDate="Beeblebrox", identifier=[{"system": "Trillian", "value": "x"}]))
     text = " ".join(f"{one.message} {one.path} {one.suggestion}" for one in told.findings)
     assert not {"Zaphod", "Beeblebrox", "Trillian"} & set(text.replace(":", " ").split())
+
+
+def test_a_template_for_tests_is_recognised_and_not_validated_as_a_resource() -> None:
+    mark = {"url": "http://hl7.org/fhir/tools/StructureDefinition/matchetype", "valueCode": "partial"}
+    template = patient(extension=[mark], id="$id$", birthDate="$date$")
+    refused = report(template)
+    assert [(one.severity, one.code) for one in refused.findings] == [("major", "fhir.structure.template")]
+    assert [one.check for one in refused.not_checked] == ["a template for tests"]
+    accepted = report(template, replace(PLAIN, templates=True))
+    assert is_valid(accepted)
+    assert accepted.findings == []
+    assert [one.check for one in accepted.not_checked] == ["a template for tests"]
+    assert not is_valid(report(patient(birthDate="$date$"), replace(PLAIN, templates=True)))  # nothing marks it as a template

@@ -35,8 +35,23 @@ JUSTIFIED = {
     "datetimes.malformed": "thirteen digits, or separators, in a time stamp",
     "datetimes.zone-missing": "MSH-7 without an offset (major by the specification)",
     "fhir.bundle.full-url": "a relative fullUrl",
+    "fhir.canonicals.fragment": "a fragment that names no contained resource",
+    "fhir.canonicals.relative": "a relative canonical",
+    "fhir.codings.map": "a code that the code system or value set of a map does not have",
+    "fhir.codings.system": "a fragment, or a relative URL, as the system of an include or coding",
+    "fhir.definitions.expression": "a search expression that begins with a type which is none of the bases",
+    "fhir.definitions.library": "criteria in CQL, and no library",
+    "fhir.definitions.search": "a search parameter under another type than its definition has",
+    "fhir.definitions.system": "a version inside the URL of a code system",
+    "fhir.extensions.context": "an extension where its definition does not allow it",
+    "fhir.extensions.part": "a part that the definition of an extension does not have",
+    "fhir.invariants.sdf-4": "a definition without its base",
+    "fhir.invariants.txt-2": "an empty narrative",
     "fhir.narrative.link": "a link in the narrative without an anchor that it leads to",
-    "fhir.primitives.form": "a hash that is not base64",
+    "fhir.primitives.blank": "a code of blanks",
+    "fhir.primitives.form": "a hash that is not base64; codes with blanks around them, an OID, a UUID or an id that is none",
+    "fhir.profiles.missing": "a body temperature without its time",
+    "fhir.structure.missing": "a required element is absent",
     "identifiers.npi-check-digit": "an NPI made up for an example; its check digit is wrong",
     "identifiers.npi-form": "Synthea's NPIs have two to five digits",
     "identifiers.oid": "letters, or a name, as an ISO universal id (`2.16.840.1.114222.nnnn`)",
@@ -58,6 +73,8 @@ JUSTIFIED = {
     "units.invalid": "mEq, ea, tbl, drop, mcg, ml/hr, (score) given as UCUM codes",
     "valuesets.code": "codes that are not in table 0119 or 0136; fields shifted by one",
 }
+#: The package of all of R4's examples (5,303 resources), if it is in the folder of packages.
+R4_EXAMPLES = "hl7.fhir.r4.examples"
 #: Documents named on one line.
 NAMED_MAX = 5
 
@@ -90,6 +107,10 @@ def corpora(folder: Path) -> Iterator[tuple[str, Iterator[tuple[str, Report]]]]:
         if "us_core" in archive.name or "us.core" in archive.name:
             options = Options(packages=(archive,), installed_packages=False)
             yield archive.stem, ((name, validate_fhir(data, options=options)) for name, data in examples_of(archive))
+        elif archive.name.startswith(R4_EXAMPLES):
+            # Thousands of files by many hands: FHIR's own rules only.
+            options = Options(installed_packages=False, clinical=False, marks=False)
+            yield archive.stem, ((name, validate_fhir(data, options=options)) for name, data in examples_of(archive, folder="package"))
     files = message_files(folder / "hl7v2") if (folder / "hl7v2").is_dir() else []
     for vendor in sorted({path.relative_to(folder / "hl7v2").parts[0] for path in files}):
         own = [path for path in files if path.relative_to(folder / "hl7v2").parts[0] == vendor and is_unblamed(path)]
@@ -102,15 +123,15 @@ def is_unblamed(path: Path) -> bool:
     return promise is None or promise.valid
 
 
-def examples_of(archive: Path) -> Iterator[tuple[str, bytes]]:
-    """The examples in a package, by file name."""
+def examples_of(archive: Path, folder: str = "example") -> Iterator[tuple[str, bytes]]:
+    """The examples in a folder of a package, by file name."""
     with tarfile.open(archive) as opened:
         for member in opened:
             parts = Path(member.name).parts
-            file = opened.extractfile(member) if member.isfile() and "example" in parts[:-1] and member.name.endswith(".json") else None
+            file = opened.extractfile(member) if member.isfile() and folder in parts[:-1] and member.name.endswith(".json") else None
             if file is not None and not parts[-1].startswith("."):
                 data = file.read()
-                if b'"resourceType"' in data:
+                if b'"resourceType"' in data and parts[-1] != "package.json":
                     yield parts[-1], data
 
 

@@ -105,6 +105,7 @@ def options_of(case: Json, folder: Path, at_hand: Callable[[str], Path | None] =
         packages=tuple(supporting),
         installed_packages=False,
         clinical=False,
+        templates=any("matchetype" in key and value is True for key, value in case.items()),
     )
 
 

@@ -26,7 +26,13 @@ def _check(document: Document, value: dict[str, Any], data: str, place: Place) -
         return  # `primitives` reports the form of the data.
     size, stated = value.get("size"), value.get("hash")
     if isinstance(size, int) and size != len(content):
-        document.add("major", "fhir.structure.attachment-size", (place, "size", None), "size is not the number of bytes of the data")
+        document.add(
+            "major",
+            "fhir.structure.attachment-size",
+            (place, "size", None),
+            "size is not the number of bytes of the data",
+            suggestion="Give the size of the data before it is encoded in base64",
+        )
     digest = _decoded(stated) if isinstance(stated, str) else None
     if digest is None:
         return

@@ -68,12 +68,30 @@ def _full_url(document: Document, frame: Frame, url: str, place: Place, *, is_ex
         return
     identity = frame.resource.get("id")
     if not isinstance(identity, str):
-        document.add("major", "fhir.bundle.full-url", place, "a fullUrl that looks like a server's needs a resource with an id")
+        document.add(
+            "major",
+            "fhir.bundle.full-url",
+            place,
+            "a fullUrl that looks like a server's needs a resource with an id",
+            suggestion="Give the resource an id, or use urn:uuid: as its fullUrl",
+        )
     elif parts[1] != frame.type:
-        document.add("major", "fhir.bundle.full-url", place, "a fullUrl that looks like a server's must name the resource's type")
+        document.add(
+            "major",
+            "fhir.bundle.full-url",
+            place,
+            "a fullUrl that looks like a server's must name the resource's type",
+            suggestion="End it in the type and id of the resource",
+        )
     elif parts[2] != identity:
         # SHALL in R4, but broken by an official example: reported, but not counted against the document.
-        document.add("minor", "fhir.bundle.full-url-id", place, "a fullUrl that looks like a server's should end in the resource's type and id")
+        document.add(
+            "minor",
+            "fhir.bundle.full-url-id",
+            place,
+            "a fullUrl that looks like a server's should end in the resource's type and id",
+            suggestion="End it in the type and id of the resource",
+        )
 
 
 def _search(document: Document, bundle: Frame) -> None:

@@ -93,7 +93,13 @@ class _CodingRules:
             return True
         if not is_absolute(system):
             if not system.startswith("#"):
-                document.add("major", "fhir.codings.system", (place, "system", None), "the system of a Coding must be an absolute URI")
+                document.add(
+                    "major",
+                    "fhir.codings.system",
+                    (place, "system", None),
+                    "the system of a Coding must be an absolute URI",
+                    suggestion="Give the whole URL of the code system, such as http://loinc.org",
+                )
             return False
         if system in definitions().value_sets or system.startswith(OWN_SYSTEMS + "ValueSet/"):
             document.add("major", "fhir.codings.value-set", (place, "system", None), "this is the URL of a value set, not of a code system")
@@ -206,4 +212,10 @@ def _systems(document: Document) -> None:
             for index, one in numbered(frame.resource.get("compose"), part):
                 if isinstance(system := one.get("system"), str) and not is_absolute(system):
                     at = ((frame.place, "compose", None), part, index)
-                    document.add("major", "fhir.codings.system", (at, "system", None), "must be an absolute URI")
+                    document.add(
+                        "major",
+                        "fhir.codings.system",
+                        (at, "system", None),
+                        "the system of an include must be an absolute URI",
+                        suggestion="Give the whole URL of the code system",
+                    )

@@ -147,9 +147,21 @@ def _value_set(document: Document, frame: Frame, find: Find) -> None:
             if not isinstance(system, str):
                 continue
             if system in definitions().value_sets:
-                document.add("major", "fhir.definitions.system", (place, "system", None), "this is the URL of a value set, not of a code system")
+                document.add(
+                    "major",
+                    "fhir.definitions.system",
+                    (place, "system", None),
+                    "this is the URL of a value set, not of a code system",
+                    suggestion="Give the URL of the code system",
+                )
             elif "|" in system:
-                document.add("major", "fhir.definitions.system", (place, "system", None), "the version of a code system stands beside its URL, not in it")
+                document.add(
+                    "major",
+                    "fhir.definitions.system",
+                    (place, "system", None),
+                    "the version of a code system belongs in version, not in its URL",
+                    suggestion="Move what follows | into version",
+                )
             for number, condition in numbered(one, "filter"):
                 check_filter(document, condition, system, (place, "filter", number), find, parameters)
 
@@ -173,7 +185,9 @@ def _questionnaire(document: Document, frame: Frame) -> None:
                 continue
             here: Place = (place, "enableWhen", index)
             if question not in ancestors:
-                document.add("major", "fhir.questionnaires.enable", here, "no item of the questionnaire has this linkId")
+                document.add(
+                    "major", "fhir.questionnaires.enable", here, "no item of the questionnaire has this linkId", suggestion="Correct question, or add the item"
+                )
             elif isinstance(identity := item.get("linkId"), str) and (identity in ancestors[question] or identity == question):
                 document.add("major", "fhir.questionnaires.enable", here, "a condition cannot refer to the item itself or to one inside it")
 
@@ -189,7 +203,13 @@ def _measure(document: Document, frame: Frame) -> None:
     for holder, place in (*stated, *inner, *beside):
         criteria = holder.get("criteria")
         if isinstance(criteria, dict) and str(criteria.get("language")).startswith("text/cql"):
-            document.add("major", "fhir.definitions.library", (place, "criteria", None), "a criterion in CQL, and the Measure names no library")
+            document.add(
+                "major",
+                "fhir.definitions.library",
+                (place, "criteria", None),
+                "a criterion in CQL, and the Measure names no library",
+                suggestion="Name the library that defines it in Measure.library",
+            )
 
 
 _RULES: dict[str, Callable[[Document, Frame], None]] = {

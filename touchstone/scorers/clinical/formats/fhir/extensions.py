@@ -35,8 +35,8 @@ class _Use(NamedTuple):
     frame: Frame
     names: tuple[str, ...]
 
-    def add(self, severity: Severity, code: str, message: str, *, value: object = None) -> None:
-        self.document.add(severity, f"fhir.extensions.{code}", self.place, message, value=value)
+    def add(self, severity: Severity, code: str, message: str, *, value: object = None, remedy: str | None = None) -> None:
+        self.document.add(severity, f"fhir.extensions.{code}", self.place, message, value=value, suggestion=remedy)
 
 
 def check_extensions(document: Document, installed: Callable[[str], Json | None]) -> None:
@@ -58,11 +58,11 @@ def _check(use: _Use, url: str, installed: Callable[[str], Json | None]) -> bool
     if not is_absolute(url):
         if len(use.names) > 1 and use.names[-2] in {"extension", "modifierExtension"}:
             return False
-        use.add("major", "url", "the url of an extension must be absolute")
+        use.add("major", "url", "the url of an extension must be absolute", remedy="Give the whole URL of its definition")
         return True
     bare = url.partition("|")[0]
     if bare != url and (bare in definitions().extensions or installed(bare) is not None or use.document.options.extensions == "known"):
-        use.add("major", "url", "the url of an extension must not hold a version")
+        use.add("major", "url", "the url of an extension must not hold a version", remedy="Leave out | and the version")
         return True
     known = definitions().extensions.get(url) or installed(url)
     if known is None:
@@ -127,14 +127,15 @@ def _problems(use: _Use, known: Json) -> Iterator[_Problem]:
         kind = "modifierExtension" if known["modifier"] else "extension"
         yield "fhir.extensions.modifier", place, f"this extension must be used as {kind}"
     held = next((key for key in value if key.startswith("value")), None)
-    if held is not None and known["values"] is not None and not _is_type(held, known["values"]):
+    # A package's definition is also checked as a profile, which reports types and counts the slices.
+    is_ours = value.get("url") in definitions().extensions or "elements" in known
+    if is_ours and held is not None and known["values"] is not None and not _is_type(held, known["values"]):
         allowed = ", ".join(known["values"][:8]) or "none, only extensions"
         yield "fhir.extensions.type", place, f"this extension holds a value of another type than its definition allows: {allowed}"
     if known.get("elements"):
         yield from _elements(use, known["elements"])
     if known["parts"]:
-        # A package's definition is also checked as a profile, which counts the slices.
-        yield from _parts(use, known["parts"], counted=value.get("url") in definitions().extensions)
+        yield from _parts(use, known["parts"], is_ours=is_ours)
     if not in_context(known, place, use.frame, use.document):
         allowed = ", ".join(one for _, one in known["contexts"][:6])
         yield "fhir.extensions.context", place, f"this extension is not allowed here; allowed on: {allowed}"
@@ -202,8 +203,8 @@ def _shown_part(document: Document, name: str, known: Iterable[str]) -> str:
     return f"the part {shown_name(name)}" if is_safe else f"a part (its name is left out, because {HIDDEN})"
 
 
-def _parts(use: _Use, known: Json, *, counted: bool) -> Iterator[_Problem]:
-    """The faults of a complex extension's parts: names, types of values and, if `counted`, numbers."""
+def _parts(use: _Use, known: Json, *, is_ours: bool) -> Iterator[_Problem]:
+    """The faults of a complex extension's parts: names and, unless a profile reports them (not `is_ours`), types of values and numbers."""
     value, place = use.value, use.place
     counts = dict.fromkeys(known, 0)
     # Names are compared as long as the finding may be kept; a document can hold any number of them.
@@ -221,10 +222,10 @@ def _parts(use: _Use, known: Json, *, counted: bool) -> Iterator[_Problem]:
         counts[name] += 1
         held = next((key for key in part if key.startswith("value")), None)
         types = known[name][2]
-        if held is not None and types and not _is_type(held, types):
+        if is_ours and held is not None and types and not _is_type(held, types):
             at = (place, "extension", index)
             yield "fhir.extensions.type", at, f"the part {shown_name(name)} holds a value of another type; allowed: {', '.join(types[:8])}"
-    for name, count in counts.items() if counted else ():
+    for name, count in counts.items() if is_ours else ():
         least, most = known[name][:2]
         if count < least or (most != "*" and count > int(most)):
             yield (

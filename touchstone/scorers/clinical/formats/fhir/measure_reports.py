@@ -35,8 +35,8 @@ class _MeasureReport:
         self._type = frame.text("type")
         self._scoring = next((one.get("code") for one in _codings(measure.get("scoring")) if one.get("system") == _SCORING), None)
 
-    def _add(self, place: Place, message: str) -> None:
-        self._document.add("major", _CODE, place, message)
+    def _add(self, place: Place, message: str, remedy: str = "Correct the report, or name the Measure that it reports on") -> None:
+        self._document.add("major", _CODE, place, message, suggestion=remedy)
 
     def check(self) -> None:
         wanted = objects(self._measure.get("group"))[:_PARTS_MAX]
@@ -44,7 +44,7 @@ class _MeasureReport:
         if len(wanted) == len(given) == 1:
             # A single group needs no code; if both have one, the codes must agree.
             if _codings(given[0].get("code")) and _codings(wanted[0].get("code")) and not _same_concept(given[0].get("code"), wanted[0].get("code")):
-                self._add((self._frame.place, "group", 0), "this group has another code than the group of the Measure")
+                self._add((self._frame.place, "group", 0), "this group has another code than the group of the Measure", "Give it the code of that group")
             self._group(wanted[0], given[0], (self._frame.place, "group", 0))
             return
         self._matched("group", wanted, self._frame.resource, self._frame.place, self._group)
@@ -56,18 +56,18 @@ class _MeasureReport:
             at: Place = (place, name, index)
             code = one.get("code")
             if not code:
-                self._add(at, f"this {name} needs a code, by which it is found in the Measure")
+                self._add(at, f"this {name} needs a code, by which it is found in the Measure", f"Give it the code of the {name} in the Measure")
                 continue
             found = next((number for number, other in enumerate(wanted) if _same_concept(code, other.get("code"))), None)
             if found is None:
-                self._add(at, f"the Measure has no {name} with this code")
+                self._add(at, f"the Measure has no {name} with this code", f"Use the code of a {name} in the Measure")
             elif found in met:
                 self._add(at, f"this {name} appears twice")
             else:
                 met.add(found)
                 rule(wanted[found], one, at)
         if self._type != "data-collection" and any(number not in met and not _is_observation(one) for number, one in enumerate(wanted)):
-            self._add((place, name, None), f"the Measure has a {name} that is missing here")
+            self._add((place, name, None), f"the Measure has a {name} that is missing here", f"Add a {name} for each that the Measure has")
 
     def _group(self, wanted: Json, given: Json, at: Place) -> None:
         self._document.report.fired("measures")
@@ -80,14 +80,17 @@ class _MeasureReport:
     def _score(self, given: Json, at: Place) -> None:
         score = given.get("measureScore")
         place: Place = (at, "measureScore", None)
-        if score is not None and (self._scoring == "cohort" or self._type == "data-collection"):
-            self._add(place, "a cohort, and a report of collected data, has no score")
+        if score is not None and self._type == "data-collection":
+            self._add(place, "a report of collected data has no score (mrp-1)", "Leave out measureScore")
+        elif score is not None and self._scoring == "cohort":
+            # No rule of R4 forbids it.
+            self._document.add("minor", _CODE, place, "a cohort has no score", suggestion="Leave out measureScore")
         elif self._scoring in _SCORED and self._type != "data-collection":
             value = score.get("value") if isinstance(score, dict) else None
             if score is None:
-                self._add(place, "the scoring of the Measure asks for a score")
+                self._add(place, "the scoring of the Measure asks for a score", "Add measureScore")
             elif self._scoring == "proportion" and isinstance(value, int | float) and not 0 <= value <= 1:
-                self._add(place, "the score of a proportion lies between 0 and 1")
+                self._add(place, "the score of a proportion must be between 0 and 1", "Give it as a fraction: 0.25 for 25 %")
 
     def _population(self, wanted: Json, given: Json, at: Place) -> None:
         """Check the count of a population against the list of its subjects."""

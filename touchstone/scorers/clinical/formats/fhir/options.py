@@ -38,7 +38,8 @@ class Options:
     `displays`: how a display that differs from the code system's is reported. `profiles`: canonical URLs that every resource of their type is checked
     against, besides those in meta.profile. `packages`: folders or .tgz files with FHIR packages, besides ~/.fhir/packages.
     `clinical`: run the shared checks (identifiers, units, plausibility, times). `marks`: report a missing mark of synthetic data.
-    `source`: answers membership of codes that the tables do not have.
+    `source`: answers membership of codes that the tables do not have. `templates`: a template for tests (HL7's tools, extension matchetype) is accepted
+    and not checked; else it is refused, because it is no resource.
     """
 
     extensions: Literal["any", "known"] = "any"
@@ -57,3 +58,4 @@ class Options:
     marks: bool = True
     bytes_max: int = BYTES_MAX
     source: MembershipSource | None = None
+    templates: bool = False

@@ -12,11 +12,14 @@ from touchstone.scorers.clinical.checks.linear_patterns import linear_pattern
 from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit
 from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
+from touchstone.scorers.clinical.formats.fhir.profiles.constraints import shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import ordered
 from touchstone.scorers.clinical.formats.fhir.references import relative_type, rest_parts
 
 _UCUM = "http://unitsofmeasure.org"
 _UNIT_CHARS_MAX = 200
+#: Codes that one message lists.
+_CODES_MAX = 8
 _HL7 = "http://hl7.org/fhir/StructureDefinition/"
 _SDC = "http://hl7.org/fhir/uv/sdc/StructureDefinition/sdc-questionnaire-"
 #: Type of an item → types of its answers, as in the name of value[x].
@@ -66,8 +69,8 @@ class AnswerChecks:
         self._member = member
         self._options = [(value, option) for option in objects(item.get("answerOption")) if (value := choice(option)) is not None]
 
-    def _add(self, place: Place, message: str) -> None:
-        self._document.add("major", "fhir.questionnaires.answer", place, message)
+    def _add(self, place: Place, message: str, remedy: str = "Correct the answer, or the item of the Questionnaire") -> None:
+        self._document.add("major", "fhir.questionnaires.answer", place, message, suggestion=remedy)
 
     def check(self, answer: Json, place: Place) -> None:
         """Check one answer."""
@@ -178,12 +181,19 @@ class AnswerChecks:
             if None in verdicts and True not in verdicts:
                 self._document.skip("value sets of units", "a value set cannot be expanded from what is at hand")
         if is_fault:
-            self._add(place, "the unit is none of those that the item offers")
+            codes = ", ".join(shown_text(str(one.get("code"))) for one in offered[:_CODES_MAX])
+            listed = f": {codes}" if offered and not sets else ""
+            self._add(
+                place,
+                f"the unit is none of those that the item offers{listed}",
+                f"Use {codes.replace(', ', ' or ')}" if listed else "Use a unit of its value set",
+            )
 
     def _attachment(self, attachment: Json, place: Place) -> None:
         kinds = [value for _, value in extensions(self._item, "mimeType")]
         if kinds and attachment.get("contentType") not in kinds:
-            self._add(place, "an attachment of a kind that the item does not permit")
+            named = " or ".join(shown_text(str(one)) for one in kinds[:_CODES_MAX])
+            self._add(place, f"the content type of this attachment must be {named}", f"Attach {named}, and state its contentType")
         for _, most in extensions(self._item, "maxSize"):
             size, data = attachment.get("size"), attachment.get("data")
             if not isinstance(size, int) and isinstance(data, str):

@@ -41,8 +41,8 @@ class _Response:
         target = self._resolver.anywhere(self._frame, reference)
         return target.type if target is not None else None
 
-    def _add(self, place: Place, message: str) -> None:
-        self._document.add("major", _CODE, place, message)
+    def _add(self, place: Place, message: str, remedy: str = "Correct the response, or name the Questionnaire that it answers") -> None:
+        self._document.add("major", _CODE, place, message, suggestion=remedy)
 
     def check(self) -> None:
         resource = self._frame.resource
@@ -70,7 +70,7 @@ class _Response:
                 self._add(at, "this item is in another place of the Questionnaire" if known else "the Questionnaire has no item with this linkId")
                 continue
             if order[link] < last:
-                self._add(at, "the items are not in the order of the Questionnaire")
+                self._add(at, "the items are not in the order of the Questionnaire", "Put them in its order")
             last = max(last, order[link])
             found.setdefault(link, []).append((item, at))
         for item in wanted:
@@ -85,12 +85,14 @@ class _Response:
         kind = wanted.get("type")
         if not given:
             if wanted.get("required") is True and enabled and not self._unfinished and kind != "display":
-                self._add((place, "item", None), "the Questionnaire requires an item that is absent here")
+                self._add(
+                    (place, "item", None), "the Questionnaire requires an item that is absent here", "Add the item and its answer, or set status to in-progress"
+                )
             return
         if len(given) > 1 and not (kind == "group" and wanted.get("repeats") is True):
-            self._add(given[1][1], "this item may appear only once")
+            self._add(given[1][1], "this item may appear only once", "Put its answers into one item")
         if kind == "group":
-            self._occurrences(wanted, len(given), given[0][1], "times is this group there")
+            self._occurrences(wanted, len(given), given[0][1], "of this group")
             if wanted.get("required") is True and enabled and not self._unfinished and not any(objects(item.get("item")) for item, _ in given):
                 self._add(given[0][1], "the Questionnaire requires this group, and it is empty")
         for item, at in given:
@@ -116,24 +118,24 @@ class _Response:
     def _answers(self, wanted: Json, answers: list[Json], at: Place, enabled: bool) -> None:
         valued = [answer for answer in answers if choice(answer) is not None or "extension" in answer]
         if not valued and wanted.get("required") is True and enabled and not self._unfinished:
-            self._add(at, "the Questionnaire requires an answer here")
+            self._add(at, "the Questionnaire requires an answer here", "Add an answer, or set status to in-progress")
         if len(answers) > 1 and wanted.get("repeats") is not True:
-            self._add(at, "this item may have only one answer")
+            self._add(at, "this item may have only one answer", "Keep one answer")
         if valued:
-            self._occurrences(wanted, len(valued), at, "answers are here")
+            self._occurrences(wanted, len(valued), at, "answers")
         rule = AnswerChecks(self._document, wanted, self._member, self._type_of)
         for index, answer in enumerate(answers):
             self._document.report.fired("questionnaires")
             rule.check(answer, (at, "answer", index))
         if len(answers) > 1 and any(rule.is_exclusive(answer) for answer in answers):
-            self._add(at, "one of these answers excludes all others")
+            self._add(at, "one of these answers excludes all others", "Leave out that answer, or the others")
 
     def _occurrences(self, wanted: Json, count: int, at: Place, what: str) -> None:
         """Check the number of answers, or of occurrences of a group, against the bounds of the item."""
-        for name, wrong, fault in (("questionnaire-minOccurs", int.__lt__, "fewer"), ("questionnaire-maxOccurs", int.__gt__, "more")):
+        for name, wrong, limit in (("questionnaire-minOccurs", int.__lt__, "at least"), ("questionnaire-maxOccurs", int.__gt__, "at most")):
             for _, bound in extensions(wanted, name):
                 if isinstance(bound, int) and wrong(count, bound):
-                    self._add(at, f"{fault} {what} than the {bound} that the item permits")
+                    self._add(at, f"the item asks for {limit} {bound} {what}; found {count}", f"Give {limit} {bound}")
 
     def _enabled(self, wanted: Json, chain: tuple[int, ...]) -> bool | None:
         """True if the item is enabled; None if that cannot be decided."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from touchstone.scorers.clinical.formats.fhir.attachments import check_attachments
 from touchstone.scorers.clinical.formats.fhir.bundles import check_bundles
@@ -30,6 +30,9 @@ from touchstone.scorers.clinical.formats.fhir.text_rules import check_texts
 from touchstone.scorers.clinical.formats.fhir.walk import Walk
 from touchstone.scorers.clinical.formats.fhir.watermarks import check_marks
 from touchstone.scorers.clinical.report import Context, Report
+
+#: Marks a template for tests (HL7's tools, matchetypes).
+TEMPLATE: Final = "http://hl7.org/fhir/tools/StructureDefinition/matchetype"
 
 
 @lru_cache(maxsize=1)
@@ -71,6 +74,9 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
     shown = name if isinstance(name, str) and name in definitions().resources else "Resource"
     outer: Place | None = None if number is None else (None, "Line", number)
     place: Place = (outer, shown, None)
+    if _is_template(value):
+        _template(document, place)
+        return
     since = len(document.report.findings)
     try:
         frame = Walk(engine(), document).run(value, place)
@@ -82,6 +88,20 @@ def _validate_value(value: Any, text: bytes | None, document: Document, number: 
     if frame is not None:
         _rules(document)
         drop_duplicates(document.report, since, document.beyond)
+
+
+def _is_template(value: dict[str, Any]) -> bool:
+    """True for a template that tests compare resources with: its values may be patterns such as $uuid$."""
+    listed = value.get("extension")
+    return isinstance(listed, list) and any(isinstance(one, dict) and one.get("url") == TEMPLATE for one in listed)
+
+
+def _template(document: Document, place: Place) -> None:
+    document.report.fired("structure")
+    document.skip("a template for tests", "its values may be patterns, so it is not validated as a resource")
+    if not document.options.templates:
+        message = "this is a template for tests (it has HL7's extension matchetype), not a resource"
+        document.add("major", "fhir.structure.template", place, message, suggestion="Validate the resource that is compared with it, or take the extension out")
 
 
 def _rules(document: Document) -> None:

@@ -228,7 +228,7 @@ class Checker(Slicing):
         name = rule.short
         if rule.choice and key != name and key[len(name) :] not in rule.type_names:
             message = f"does not allow {shown_text(key[len(name) :])} here; allowed: {rule.allowed}"
-            self._add("fhir.profiles.type", place, message, remedy=f"Use {rule.allowed}")
+            self._add("fhir.profiles.type", place, message, remedy=f"Use {rule.allowed.replace(', ', ' or ')}")
             return
         inner = value.beside if value.__class__ is Extended else value
         if not isinstance(inner, dict):

@@ -45,6 +45,19 @@ def amount_text(stated: Any) -> str:
     return f"{_shown(str(stated['value']))} {_shown(str(stated.get('unit') or stated.get('code') or ''))}".strip()
 
 
+#: Units of time in words.
+_SPANS: Final = {"a": "year", "mo": "month", "wk": "week", "d": "day", "h": "hour", "min": "minute", "s": "second"}
+
+
+def limit_text(span: dict[str, Any], direction: int) -> str:
+    """Return the limit that a span from now sets to a date: `no earlier than 120 years ago`, `no later than now`."""
+    limit, side = ("no earlier than", "ago") if direction < 0 else ("no later than", "from now")
+    amount, unit = span.get("value"), _SPANS.get(str(span.get("code")))
+    if amount == 0:
+        return f"{limit} now"
+    return f"{limit} {amount_text(span) if unit is None else f'{_shown(str(amount))} {unit}' + ('' if amount == 1 else 's')} {side}"
+
+
 def slice_text(name: str, cut: Constraint) -> str:
     """Return which occurrences are in a slice: its name and, in brackets, the codes or values that it fixes, its type, or its profile, if it has any.
 
@@ -57,6 +70,9 @@ def slice_text(name: str, cut: Constraint) -> str:
     if not found:
         profiles = [profile for _, profiles, _ in cut.types for profile in profiles if not is_base(profile)]
         found = [f"profile {', '.join(map(named, profiles[:CODES_MAX]))}"] if profiles else [f"type {cut.allowed}"] if cut.choice and cut.allowed else []
+    if not found:
+        required = [shown_text(child.name) for child in cut.children.values() if child.least]
+        found = [f"with {', '.join(required[:CODES_MAX])}"] if required else []
     return f"of the slice {shown_text(name)}" + (f" ({'; '.join(found[:CODES_MAX])})" if found else "")
 
 

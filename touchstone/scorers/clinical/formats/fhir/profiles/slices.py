@@ -63,7 +63,9 @@ class Slicing(ValueChecks):
                 message = f"asks for at least {cut.least} {of_slice}; found {counts[name]}"
                 self._add("fhir.profiles.slice-missing", at, message, remedy=f"Add {of_slice}")
             elif cut.most is not None and counts[name] > cut.most:
-                self._add("fhir.profiles.slice-too-many", at, f"allows at most {cut.most} {rule.short} of the slice {shown_text(name)}; found {counts[name]}")
+                of_slice = f"{rule.short} {slice_text(name, cut)}"
+                message = f"allows at most {cut.most} {of_slice}; found {counts[name]}"
+                self._add("fhir.profiles.slice-too-many", at, message, remedy=f"Keep at most {cut.most} {of_slice}")
 
     def _slice_of(self, rule: Constraint, value: Any, at: Place) -> str | None:
         """The name of the slice that an occurrence belongs to; empty for none, None if a discriminator is not supported."""
@@ -82,7 +84,7 @@ class Slicing(ValueChecks):
     def _discriminate(self, cut: Constraint, value: Any, at: Place, kind: str, path: str) -> bool | str | None:
         """True if one discriminator puts an occurrence into a slice; OPEN if the slice states nothing there, None if it cannot be decided."""
         if cut.name in {"extension", "modifierExtension"} and path == "url":
-            urls = [profile.partition("|")[0] for _, profiles, _ in cut.types for profile in profiles]
+            urls = [self._extension_url(profile) for _, profiles, _ in cut.types for profile in profiles]
             wanted = cut.children["url"].fixed if "url" in cut.children and not urls else urls[0] if urls else None
             wanted = self._inherited_url(cut) if wanted is None else wanted
             return None if wanted is None else isinstance(value, dict) and value.get("url") == wanted
@@ -107,6 +109,16 @@ class Slicing(ValueChecks):
         if kind not in {"value", "pattern"}:
             return None
         return self._value_matches(rule, values)
+
+    def _extension_url(self, canonical: str) -> Any:
+        """The url of the extensions that a profile is about: it fixes one, its own or that of the extension it is derived from."""
+        profile = self.find(canonical)
+        for _ in range(_BASES_MAX):
+            url = profile.root.children.get("url") if profile is not None else None
+            if url is not None and url.fixed is not None:
+                return url.fixed
+            profile = self.find(profile.base) if profile is not None and not profile.whole and not is_base(profile.base) else None
+        return canonical.partition("|")[0]
 
     def _inherited_url(self, cut: Constraint) -> Any:
         """The url of a part of an extension, as the definitions state it from which the current one is derived; None if none does."""

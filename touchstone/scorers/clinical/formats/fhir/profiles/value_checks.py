@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
-from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import amount_text, found_text, members_text, named
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import amount_text, found_text, limit_text, members_text, named
 from touchstone.scorers.clinical.formats.fhir.profiles.narrative_controls import SOURCES, language_fault, without_source
 from touchstone.scorers.clinical.formats.fhir.profiles.relative_bounds import against_now
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, rest_parts
@@ -58,7 +58,8 @@ class ValueChecks(ABC):
             self._add("fhir.profiles.length", place, asked, remedy=f"Give at least {rule.shortest} characters")
         if held is None and value.__class__ is Extended:
             self._replaced(rule, value, place)
-        for bound, wrong, limit in ((rule.low, -1, "at least"), (rule.high, 1, "at most")):
+        sides = ("no earlier than", "no later than") if isinstance(held, str) else ("at least", "at most")
+        for bound, wrong, limit in ((rule.low, -1, sides[0]), (rule.high, 1, sides[1])):
             is_relative = isinstance(held, str) and isinstance(bound, dict)
             if is_relative:
                 order = against_now(held, bound, self._document.context.now(), wrong)
@@ -67,9 +68,8 @@ class ValueChecks(ABC):
             if order is None:
                 self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
             elif order == wrong and is_relative:
-                span = amount_text(bound)
-                asked, remedy = ("no earlier than", "before") if wrong < 0 else ("no later than", "after")
-                self._add("fhir.profiles.range", place, f"asks for a date {asked} {span} {remedy} now", remedy="Correct the date", value=value)
+                limit = limit_text(bound, wrong)
+                self._add("fhir.profiles.range", place, f"asks for a date {limit}", remedy=f"Correct the date: {limit}", value=value)
             elif order == wrong:
                 shown = amount_text(bound)
                 self._add("fhir.profiles.range", place, f"asks for {limit} {shown} here", remedy=f"Give {limit} {shown}", value=value)
@@ -90,7 +90,7 @@ class ValueChecks(ABC):
         level = LEVELS.get(str(rule.sources)) if rule.sources not in {None, "success", "information"} else None
         bare = without_source(div) if level is not None else 0
         if level is not None and bare:
-            asked = f"asks each part of this narrative for a class that gives its source ({', '.join(sorted(SOURCES))}); {bare} have none"
+            asked = f"asks each part of this narrative for a class that gives its source ({', '.join(sorted(SOURCES))}); without one: {bare}"
             self._add("fhir.profiles.narrative", (place, "div", None), asked, remedy='Add the class, such as <p class="generated">', level=level)
 
     def _replaced(self, rule: Constraint, value: Extended, place: Place) -> None:
@@ -147,7 +147,7 @@ class ValueChecks(ABC):
         parts = None if target is not None else rest_parts(reference) or rest_parts("http://server/" + reference)
         actual = target.type if target is not None else parts[1] if parts is not None else None
         if actual is not None and "Resource" not in allowed and actual not in allowed:
-            listed = ", ".join(sorted(allowed))
+            listed = " or ".join(sorted(allowed))
             # Only the type of a resource outside the document is known, so this is not counted against the document.
             level: Severity = "major" if target is not None or self._document.options.rest_references else "minor"
             message = f"does not allow a reference to {actual} here; allowed: {listed}"
