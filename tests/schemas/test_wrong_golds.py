@@ -39,9 +39,9 @@ FACTS = "a gold has 10 to 20 key facts"
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"token_count": "700"}, "datum.entry.token_count is not a whole number; write it without quotation marks"),
-        ({"token_count": True}, "datum.entry.token_count is not a whole number"),
-        ({"token_count": 700.5}, "datum.entry.token_count is not a whole number"),
+        ({"token_count": "700"}, "datum.entry.token_count is not a whole number; write it in digits, without quotation marks"),
+        ({"token_count": True}, "datum.entry.token_count is not a whole number; write it in digits, without quotation marks"),
+        ({"token_count": 700.5}, "datum.entry.token_count is not a whole number; write it without a fraction"),
         ({"token_count": -1}, "datum.entry.token_count must be greater than or equal to 0"),
         ({"token_count": GONE}, "datum.entry.token_count is missing; add it"),
         ({"key_facts": SUMMARY["key_facts"][:3]}, f"datum.summary.key_facts holds too few items (3); {FACTS}"),

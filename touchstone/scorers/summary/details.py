@@ -10,7 +10,7 @@ from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES
 from touchstone.scorers.reporting.words import some, visible
 from touchstone.scorers.summary.components import facts, flow
 from touchstone.scorers.summary.components.questions import named_units
-from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
+from touchstone.scorers.summary.conflicts.conflict import ALTERED, CONTRADICTION, DISPUTED, JUDGED, UNSUPPORTED, Conflict
 from touchstone.scorers.summary.golds import digest_of
 from touchstone.scorers.summary.hard_fails.breaches import MESSAGES, Breach
 from touchstone.scorers.summary.omissions import missing_facts, quoted, uncovered_points
@@ -58,10 +58,15 @@ CONFLICT_WORDS = {
     "unknown_code": "a code that neither the gold nor its source has",
     CONTRADICTION: "the sentence contradicts {unit}, by the model's judgement",
     UNSUPPORTED: "nothing in the gold supports the sentence",
+    ALTERED: "the sentence is {unit} with other words, and the model does not see that they say the same",
     JUDGED: "the sentence contradicts {unit}, as the judge reads it",
     DISPUTED: "a rule reads a clinical value, an allergy or a side of the body that differs from {unit}; the judge does not: look at it",
 }
-UNSUPPORTED_ADVICE = "take it out, or say what the source says"
+#: What to do, where that is not plain from the message.
+ADVICE = {
+    UNSUPPORTED: "take it out, or say what the source says",
+    ALTERED: "read both; where they say the same, nothing needs to be done",
+}
 NO_UNIT = "the gold"
 PLACES = {"fact": "key fact {0}", "gold": "sentence {0} of the gold narrative", "source": "sentence {0} of the source text"}
 
@@ -109,16 +114,16 @@ def _finding(conflict: Conflict, prepared: Prepared, *, quote: bool) -> Finding:
         message += f": {quoted(prepared.generated.sentences[conflict.sentence])}"
     elif quote and conflict.here:
         message += f": {visible(prepared.generated.sentences[conflict.sentence][slice(*conflict.here)])!r}"
-    advice = UNSUPPORTED_ADVICE if conflict.rule == UNSUPPORTED else None
-    return Finding(severity=_severity(conflict), code=_code(conflict), path=f"generated.sentences[{conflict.sentence}]", message=message, suggestion=advice)
+    path = f"generated.sentences[{conflict.sentence}]"
+    return Finding(severity=_severity(conflict), code=_code(conflict), path=path, message=message, suggestion=ADVICE.get(conflict.rule))
 
 
 def _severity(conflict: Conflict) -> Severity:
-    return "critical" if conflict.clinical else "minor" if conflict.rule == UNSUPPORTED else "major"
+    return "critical" if conflict.clinical else "minor" if conflict.rule in {UNSUPPORTED, ALTERED} else "major"
 
 
 def _code(conflict: Conflict) -> str:
-    """`conflict.quantity`, …; `unsupported`, `disputed`."""
+    """`conflict.quantity`, …; `unsupported`, `altered`, `disputed`."""
     return f"conflict.{conflict.rule}" if conflict.is_conflict else conflict.rule
 
 

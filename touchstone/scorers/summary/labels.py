@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from touchstone.scorers.summary.conflicts.conflict import DISPUTED, UNSUPPORTED, Conflict
+from touchstone.scorers.summary.conflicts.conflict import ALTERED, DISPUTED, UNSUPPORTED, Conflict
 
 if TYPE_CHECKING:
     from touchstone.scorers.summary.certainty import Certainty
@@ -30,7 +30,7 @@ def _caps_of(conflict: Conflict, caps: Conflicts) -> tuple[Cap, ...]:
     if conflict.rule == DISPUTED:
         return ("none" if caps.clinical_cap == "none" else "Review",)
     if not conflict.is_conflict:
-        return (caps.unsupported_cap,)
+        return (caps.altered_cap if conflict.rule == ALTERED else caps.unsupported_cap,)
     return (caps.cap, caps.clinical_cap) if conflict.clinical else (caps.cap,)
 
 
@@ -50,14 +50,17 @@ class Labelled(NamedTuple):
 
 
 def labelled(loss: float, conflicts: Sequence[Conflict], certainty: Certainty, settings: SummarySettings) -> Labelled:
-    """The label by the loss, lowered by conflicts, by sentences that nothing supports, and by statements that the model is unsure of."""
+    """The label by the loss, lowered by conflicts, by unsupported and altered sentences, and by statements that the model is unsure of."""
     labels, whole = settings.labels, certainty.sentences
     by_loss = label_of(loss, labels)
-    unsupported = [one for one in conflicts if one.rule == UNSUPPORTED]
-    others = [one for one in conflicts if one.rule != UNSUPPORTED]
+    unsupported, altered = ([one for one in conflicts if one.rule == rule] for rule in (UNSUPPORTED, ALTERED))
+    others = [one for one in conflicts if one.rule not in {UNSUPPORTED, ALTERED}]
     reached: dict[str, Label] = {
         "the conflicts found": capped(by_loss, others, settings.conflicts),
         f"sentences that nothing supports ({len(unsupported)} of {whole})": capped(by_loss, unsupported, settings.conflicts),
+        f"sentences that are copied but for words which the model does not take for the gold's ({len(altered)} of {whole})": capped(
+            by_loss, altered, settings.conflicts
+        ),
     }
     if certainty.is_mostly_unborne(labels):
         reached[f"a text that the gold does not support ({len(certainty.unborne)} of {whole} sentences)"] = "Fail"

@@ -80,6 +80,7 @@ class Conflicts(Section):
     unsupported_max: Share = Field(0.05, description="a sentence is unsupported where nothing near it supports it more than this; 0: never")
     unsupported_far_max: Share = Field(0.15, description="the same for a sentence that nothing is near to …")
     near_min: Share = Field(0.45, description="… because no unit has such a cosine with it")
+    altered_max: Share = Field(0.4, description="a sentence copied from a unit but for one or two places is altered where no unit entails it so much; 0: never")
     nearest: Annotated[int, Field(ge=1, le=20)] = 8
     cosine_min: Share = Field(0.35, description="a unit less close than this is not what the sentence is about")
     weight: Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)] = Field(
@@ -88,6 +89,7 @@ class Conflicts(Section):
     cap: Cap = Field("Review", description="the best label of a summary with a conflict")
     clinical_cap: Cap = Field("Fail", description="the best label where a clinical quantity, an allergy or a side of the body is wrong")
     unsupported_cap: Cap = Field("Review", description="the best label of a summary with an unsupported sentence")
+    altered_cap: Cap = Field("Review", description="the best label of a summary with an altered sentence")
 
 
 class CompressionTier(Section):

@@ -72,6 +72,31 @@ def test_several_errors_of_a_copied_sentence_are_all_found() -> None:
     assert {found.rule for found in find(sentence, [unit])} == {"name", "laterality", "negation"}
 
 
+#: Written for names that stand within a longer one: before "of", or as the owner of something.
+SWAPPED = [
+    ("Nora Falk of Lund was sent off in the 43rd minute.", "Mia Stern of Lund was sent off in the 43rd minute."),
+    ("On Friday the council passed Nora Falk's Harbour Bill by ten votes.", "On Friday the council passed Mia Stern's Harbour Bill by ten votes."),
+    ("The jury heard Judge Nora Falk of Osvik on Friday.", "The jury heard Judge Mia Stern of Osvik on Friday."),
+]
+SAME_NAMES = [
+    ("Nora Falk of Lund was sent off in the 43rd minute.", "Ms Falk of Lund was sent off in the 43rd minute."),
+    ("The Parliament of Lund passed the bill by ten votes.", "The City Council of Lund passed the bill by ten votes."),
+    ("On Friday Osvik General Hospital of Lund took her in.", "On Friday Osvik District Hospital of Lund took her in."),
+    ("Lundmark's pivot Nora Falk of Lund was sent off on Friday.", "Playmaker Nora Falk of Lund was sent off on Friday."),
+]
+
+
+@pytest.mark.parametrize(("unit", "sentence"), SWAPPED)
+def test_a_name_within_a_longer_one_is_compared(unit: str, sentence: str) -> None:
+    assert [difference.rule for difference in find(sentence, [unit])] == ["name"]
+    assert find(sentence, [unit, sentence.replace("43rd", "44th").replace("Friday", "that Friday")]) == []
+
+
+@pytest.mark.parametrize(("unit", "sentence"), SAME_NAMES)
+def test_a_title_or_an_institution_in_a_longer_name_is_no_other_name(unit: str, sentence: str) -> None:
+    assert find(sentence, [unit]) == []
+
+
 @pytest.mark.parametrize(
     "text", ["", " ", "!!", "not", "No.", "a" * 50_000, "not " * 20_000, "X sued Y, " * 5_000, "left knee " * 5_000, "allergic to " * 5_000, "(" * 9_999]
 )

@@ -217,7 +217,7 @@ def _sentences(
     support = facts.of_weakest(support_of(asked.sentences, probabilities, vectors, calibration), clause_of) if settings.looks_near else entailment
     faithful = rulings.over_sentences(facts.faithfulness(support, entailment, contradiction, settings.precision))
     to_facts = vectors.cosines(asked.facts.hypotheses, prepared.generated.sentences) if rulings.facts else np.zeros((0, 0))
-    revised = rulings.revise(_all_conflicts(asked, support, entailment, contradiction, settings), asked.statements, to_facts)
+    revised = rulings.revise(_all_conflicts(asked, prepared.generated.sentences, support, entailment, contradiction, settings), asked.statements, to_facts)
     in_conflict = conflicts.sentences_of(revised.conflicts)
     borne = [0.0 if index in in_conflict else value for index, value in enumerate(rulings.over_sentences(facts.best(support)).tolist())]
     return _Sentences(support, contradiction, faithful, borne, revised.conflicts, revised.withdrawn)
@@ -232,7 +232,9 @@ def _places(support: Matrix, windows: Sequence[Window], outline: Block, covered:
     return [windows[columns[place]].first for place in flow.places(support[np.ix_(covered, columns)], closeness)]
 
 
-def _all_conflicts(asked: Asked, support: Matrix, entailment: Matrix, contradiction: Matrix, settings: SummarySettings) -> list[Conflict]:
+def _all_conflicts(
+    asked: Asked, sentences: Sequence[str], support: Matrix, entailment: Matrix, contradiction: Matrix, settings: SummarySettings
+) -> list[Conflict]:
     """Conflicts that rules found, and those of the model for sentences without one."""
     if not settings.looks_near:
         return []
@@ -240,4 +242,8 @@ def _all_conflicts(asked: Asked, support: Matrix, entailment: Matrix, contradict
     chosen = [columns[unit.text] for unit in asked.statements]
     by_model = conflicts.by_model(facts.best(support), facts.best(entailment), contradiction[:, chosen], asked.statements, asked.about, settings.conflicts)
     already = conflicts.sentences_of(asked.conflicts)
-    return sorted([*asked.conflicts, *(one for one in by_model if one.sentence not in already)], key=lambda one: one.sentence)
+    found = [*asked.conflicts, *(one for one in by_model if one.sentence not in already)]
+    named = {one.sentence for one in found}
+    answers = facts.best(entailment), facts.best(contradiction)
+    copied = conflicts.by_wording(sentences, answers, asked.statements, asked.about, settings.conflicts, named)
+    return sorted([*found, *copied], key=lambda one: one.sentence)

@@ -6,7 +6,7 @@ from typing import Literal
 
 #: What neither the gold nor its source has.
 UNKNOWN = frozenset({"unknown_name", "unknown_number", "unknown_code"})
-CONTRADICTION, UNSUPPORTED = "contradiction", "unsupported"
+CONTRADICTION, UNSUPPORTED, ALTERED = "contradiction", "unsupported", "altered"
 #: What a judge adds: a contradiction that it found, and a clinical conflict of a rule that it does not see.
 JUDGED, DISPUTED = "judge", "disputed"
 Place = Literal["fact", "gold", "source"]
@@ -37,8 +37,8 @@ class Conflict:
 
     @property
     def is_conflict(self) -> bool:
-        """True if the gold says otherwise; an unsupported sentence is merely not in it, and of a disputed one a judge says that it is right."""
-        return self.rule not in {UNSUPPORTED, DISPUTED}
+        """True if the gold says otherwise. An unsupported sentence is merely not in it, an altered one may be reworded, a disputed one is right by a judge."""
+        return self.rule not in {UNSUPPORTED, ALTERED, DISPUTED}
 
 
 def units_of(facts: Sequence[str], gold: Sequence[str], source: Sequence[str]) -> list[Unit]:

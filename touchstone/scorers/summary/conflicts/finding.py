@@ -8,12 +8,13 @@ it supports is unsupported. A conflict is a finding, counts against precision, a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from touchstone.scorers.summary.conflicts.conflict import CONTRADICTION, UNSUPPORTED, Conflict, Unit
+from touchstone.scorers.summary.conflicts.altered import altered
+from touchstone.scorers.summary.conflicts.conflict import ALTERED, CONTRADICTION, UNSUPPORTED, Conflict, Unit
 from touchstone.scorers.summary.conflicts.values import differences as value_differences
 from touchstone.scorers.summary.conflicts.wording import differences as wording_differences
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: A sentence that some unit supports more than this is not in conflict, even if the nearest one contradicts it.
 BORNE_MAX = 0.3
+#: A copied sentence with other words that every unit contradicts less than this says something more, and nothing else.
+DENIED_MIN = 0.3
 
 
 def nearest(cosines: Vector, count: int, cosine_min: float) -> list[int]:
@@ -88,11 +91,27 @@ def by_model(support: Vector, entailment: Vector, contradiction: Matrix, units: 
     return found
 
 
+def by_wording(
+    sentences: Sequence[str], answers: tuple[Vector, Vector], units: Sequence[Unit], cosines: Matrix, settings: Conflicts, already: Collection[int]
+) -> list[Conflict]:
+    """Copied sentences with other words that no unit entails and some unit may contradict. `answers`: of each sentence the greatest entailment, and the
+    greatest contradiction; a sentence in `already` has a finding.
+    """
+    found = []
+    for index, (borne, denied) in enumerate(zip(*answers, strict=True)):
+        if index in already or borne >= settings.altered_max or denied < DENIED_MIN or not units:
+            continue
+        about = nearest(cosines[index], settings.nearest, settings.cosine_min)
+        if (one := altered(sentences[index], [units[place].text for place in about])) is not None:
+            found.append(Conflict(ALTERED, index, units[about[one.unit]], one.here, one.there))
+    return found
+
+
 def is_near(cosines: Vector, settings: Conflicts) -> bool:
     """True if some unit is about what the sentence is about. A sentence far from all of them is sooner invented than one in other words."""
     return bool(cosines.max(initial=-1.0) >= settings.near_min)
 
 
 def sentences_of(conflicts: Sequence[Conflict]) -> set[int]:
-    """The sentences in conflict; unsupported ones are not."""
+    """The sentences in conflict; unsupported and altered ones are not."""
     return {conflict.sentence for conflict in conflicts if conflict.is_conflict}

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 from touchstone.schemas.reading import Mark, MarkState, TextSection
 from touchstone.schemas.result import ScoreResult
+from touchstone.scorers.summary.conflicts.conflict import ALTERED
 from touchstone.scorers.summary.reading.evidence import CONFLICTS_SHOWN_MAX, Conflict, Evidence, state_of
 
 SUMMARY = "summary"
@@ -96,7 +97,7 @@ def _mark(index: int, start: int, end: int, findings: Sequence[int], support: fl
 
 
 def _divided(mark: Mark, words: Sequence[tuple[tuple[int, int], int]], conflicts: Sequence[Conflict], findings: int) -> Iterator[Mark]:
-    """The mark of a sentence, divided where a conflict names words, so that marks never overlap."""
+    """The mark of a sentence, divided where a finding names words, so that marks never overlap. Altered words may be right."""
     at, end = mark.start or 0, mark.end or 0
     for (start, stop), number in sorted(words):
         if start < at:
@@ -105,7 +106,8 @@ def _divided(mark: Mark, words: Sequence[tuple[tuple[int, int], int]], conflicts
             yield mark.model_copy(update={"start": at, "end": start})
         finding = number if number < findings else mark.finding
         note = f"{mark.note.partition(':')[0]}: {conflicts[number].rule}"
-        yield mark.model_copy(update={"start": start, "end": stop, "state": "bad", "finding": finding, "note": note, "to": (f"finding-{number}", *mark.to)})
+        state: MarkState = "unsure" if conflicts[number].rule == ALTERED else "bad"
+        yield mark.model_copy(update={"start": start, "end": stop, "state": state, "finding": finding, "note": note, "to": (f"finding-{number}", *mark.to)})
         at = stop
     if at < end:
         yield mark.model_copy(update={"start": at, "end": end})

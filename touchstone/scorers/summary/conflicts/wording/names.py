@@ -26,6 +26,10 @@ ALIASES = (
 )
 
 
+#: Words with capitals that are in names of other things than persons.
+_NO_PERSON = TITLES | COMMON | CALENDAR | ORGANISATION
+
+
 class Name(NamedTuple):
     """A name in a clause: words `first` to `last`. `keys`: its telling words, folded, in order; `kind`: person, organisation, drug or ""."""
 
@@ -103,6 +107,18 @@ def _name(words: Sequence[Word], first: int, last: int, opens: int, capitalised:
     organised = any(plain(word) in ORGANISATION for word in run)
     kind = "person" if titled else "organisation" if organised else ""
     return Name(naming[0], last, tuple(dict.fromkeys(plain(words[place]) for place in naming)), kind)
+
+
+def replaced_name(clause: Clause, first: int, last: int) -> Name | None:
+    """The words `first` to `last` as a name by themselves, within a longer one ("Ada Berg" in "Ada Berg of Lund", "Ada Berg's Bill"); None if they are none.
+
+    At least two telling words, so that no title, no part of an institution's name and no word at a sentence's beginning counts.
+    """
+    run = clause.words[first : last + 1]
+    keys = tuple(dict.fromkeys(map(plain, run)))
+    if len(keys) < 2 or any(not word.text[:1].isupper() or word.text.isupper() for word in run):
+        return None
+    return None if any(key in _NO_PERSON or not key.isalpha() for key in keys) else Name(first, last, keys, "")
 
 
 def is_demonym(fold: str) -> bool:

@@ -9,7 +9,7 @@ from touchstone.scorers.summary.conflicts.wording.antonyms import alike, rule_of
 from touchstone.scorers.summary.conflicts.wording.body_sides import body_side
 from touchstone.scorers.summary.conflicts.wording.clauses import AUXILIARIES, Clause, ParsedText, overlap
 from touchstone.scorers.summary.conflicts.wording.marks import NEGATIVE, POINTERS, ZERO
-from touchstone.scorers.summary.conflicts.wording.names import Name, same
+from touchstone.scorers.summary.conflicts.wording.names import Name, replaced_name, same
 from touchstone.scorers.summary.conflicts.wording.negations import cue_at
 from touchstone.scorers.summary.word_lists import listed, word_lists
 
@@ -118,6 +118,9 @@ def _replaced(here: Clause, there: Clause, edit: Edit, number: int, names: tuple
     if mine is not None and theirs is not None and (mine.kind == "drug") == (theirs.kind == "drug"):
         if any(same(mine, name) for name in names[1]) or any(same(theirs, name) for name in names[0]):
             return None
+        return Difference("name", here.span(mine.first, mine.last), there.span(theirs.first, theirs.last), number)
+    mine, theirs = (replaced_name(clause, places.start, places.stop - 1) for clause, places in ((here, edit.here), (there, edit.there)))
+    if mine is not None and theirs is not None and not same(mine, theirs) and not set(mine.keys) & there.folds and not set(theirs.keys) & here.folds:
         return Difference("name", here.span(mine.first, mine.last), there.span(theirs.first, theirs.last), number)
     kin_here, kin_there = ([place for place in places if clause.words[place].fold in _KIN] for clause, places in ((here, edit.here), (there, edit.there)))
     if len(kin_here) == len(kin_there) == 1 and here.words[kin_here[0]].fold not in there.folds:

@@ -18,6 +18,8 @@ from touchstone.scorers.summary.word_lists import listed, table
 
 #: How much of the shorter clause both must share besides the words of the scale, where each says something more.
 SAME_BUT_SCALED = 0.75
+#: So many words must be shared; where a clause has fewer besides the words of the scale, the sentences are compared.
+SHARED_MIN = 2
 #: The quantified noun is among the next words.
 NOUN_WORDS = 3
 #: Values of a sentence that are compared.
@@ -103,7 +105,11 @@ def _unlike(sentence: ParsedText, unit: ParsedText, mine: Sequence[_Mark]) -> It
                 continue
             if one.scale == "extent" and (not one.noun or one.noun[:1] != other.noun[:1]):
                 continue
-            if _same_besides(sentence, unit, (one.start, one.end), (other.start, other.end), parts=one.scale == "extent"):
+            compared = [" as " in text[mark.start : mark.end] for text, mark in ((sentence.text, one), (unit.text, other))]
+            if any(compared) and (one.noun != other.noun or not one.noun):
+                continue  # "twice as much as the losers", "the losers get half as much": compared with another
+            # "Half as much" names no part, though "half" does.
+            if _same_besides(sentence, unit, (one.start, one.end), (other.start, other.end), parts=one.scale == "extent" or all(compared)):
                 yield one, other
 
 
@@ -130,8 +136,13 @@ def _same_besides(sentence: ParsedText, unit: ParsedText, here: tuple[int, int],
         frozenset(word.stem for word in clause.words if word.content and not (place[0] <= word.start < place[1]))
         for clause, place in ((mine, here), (theirs, there))
     ]
+    if min(map(len, rest)) < SHARED_MIN and not parts:
+        rest = [
+            frozenset(word.stem for word in text.whole.words if word.content and not (place[0] <= word.start < place[1]))
+            for text, place in ((sentence, here), (unit, there))
+        ]
     shared = overlap(*rest)
-    return len(shared.shared) >= 2 and shared.same_thing(SAME_BUT_SCALED)
+    return len(shared.shared) >= SHARED_MIN and shared.same_thing(SAME_BUT_SCALED)
 
 
 def _of_values(
