@@ -26,11 +26,13 @@ _LISTS: Final = frozenset({"in", "not-in"})
 _OF_NO_VALUE: Final = frozenset({"exists", "regex"})
 #: Properties that every code system has (codesystem.html#defined-props), and the type of their values.
 _DEFINED: Final = {"inactive": "boolean", "notSelectable": "boolean", "deprecationDate": "dateTime", "retirementDate": "dateTime", "effectiveDate": "dateTime"}
+#: What is ordered may be compared as in searches (R4, search.html#prefix): lt2.
+_PREFIX: Final = "(?:eq|ne|gt|lt|ge|le|sa|eb|ap)?"
 _FORMS: Final = {
-    "integer": (re.compile(r"[-+]?\d{1,18}"), "an integer"),
-    "decimal": (re.compile(r"-?\d{1,40}(\.\d{1,40})?([eE][-+]?\d{1,4})?"), "a decimal number"),
+    "integer": (re.compile(_PREFIX + r"[-+]?\d{1,18}"), "an integer"),
+    "decimal": (re.compile(_PREFIX + r"-?\d{1,40}(\.\d{1,40})?([eE][-+]?\d{1,4})?"), "a decimal number"),
     "boolean": (re.compile(r"true|false"), "true or false"),
-    "dateTime": (re.compile(r"\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[-+]\d\d:\d\d)?)?)?)?"), "a date or dateTime"),
+    "dateTime": (re.compile(_PREFIX + r"\d{4}(-\d\d(-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[-+]\d\d:\d\d)?)?)?)?"), "a date or dateTime"),
 }
 _EXISTS: Final = frozenset({"true", "false"})
 #: FHIRPath beyond our parser: quantities and special variables.
