@@ -16,7 +16,7 @@ from touchstone.scorers.backoff import Backoff
 log = structlog.get_logger(__name__)
 
 #: Shortest time between two questions. All slices that were fetched before one share its answer.
-PAUSE_S = 0.02
+PAUSE_S = 0.01
 
 
 class Incarnations:
