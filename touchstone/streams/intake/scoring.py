@@ -27,7 +27,11 @@ log = structlog.get_logger(__name__)
 #: Role and event of each that hands a case on.
 _Next = Sequence[tuple[str, Message]]
 #: After so long in a row others have their turn on the event loop: fetches, questions and acknowledgements of other slices wait for it.
-TURN_S = 0.01
+TURN_S = 0.003
+#: How often the event loop turns then: what they wait for takes several steps.
+TURNS = 3
+#: The same while so many slices wait for their turn: fewer, larger requests carry more.
+BUSY_SLICES, BUSY_TURN_S, BUSY_TURNS = 8, 0.01, 1
 #: A larger result is sent without its findings and details, so that it fits the brokers' default limit.
 RESULT_BYTES_MAX = 800_000
 
@@ -112,6 +116,7 @@ class SliceScorer:
         self._stages = _Stages(metrics)
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), self._stages)
         self._turn = asyncio.Lock()
+        self._waiting = 0
         #: When the case last put aside can be scored (as `time.time`); None if there is none, or its scorer does not know.
         self.again_at: float | None = None
 
@@ -181,9 +186,16 @@ class SliceScorer:
         """
         row = _Row(iter(records), self._oldest_ms())
         while True:
-            async with self._turn:
+            self._waiting += 1
+            try:
+                await self._turn.acquire()
+            finally:
+                self._waiting -= 1
+            try:
                 slice_.begun()
                 stuck = await self._score_on(row, slice_, cards)
+            finally:
+                self._turn.release()
             if stuck is None:
                 break
             record, read, error = stuck  # for this one it may take long, so it waits without the turn
@@ -199,6 +211,7 @@ class SliceScorer:
         score, breaker, clock, hands_on = self._suite.scorer.score, self._breaker, time.perf_counter, self._suite.hands_on
         formats: dict[str, int] = {}
         topic = ""
+        turn_s, turns = (BUSY_TURN_S, BUSY_TURNS) if self._waiting >= BUSY_SLICES else (TURN_S, TURNS)
         begun = resumed = clock()
         for record in row.records:
             topic = record.topic
@@ -223,8 +236,9 @@ class SliceScorer:
                 begun = clock()
                 row.score_s += scored - decoded
                 row.encode_s += begun - scored
-            if begun - resumed > TURN_S:
-                await asyncio.sleep(0)
+            if begun - resumed > turn_s:
+                for _ in range(turns):
+                    await asyncio.sleep(0)
                 begun = resumed = clock()
         self._count(topic, formats, slice_)
         return None

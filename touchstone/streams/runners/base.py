@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 #: How often a runner checks whether it should stop, and the longest that an idle poll waits.
 POLL_S = 0.2
 #: After a fetch that brought less than a slice, the pause before the next: what comes meanwhile shares its slice, its question and its request.
-PACE_S = 0.02
+PACE_S = 0.01
 
 
 #: A consumer that does not choose where to read raises these: nothing is committed, or the log does not have the offset.
