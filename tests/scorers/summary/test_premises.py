@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.scorers.summary.fakes import TableEngines, case, scorer
 from touchstone.scorers.summary.premises import pieces, premises, words_in
 from touchstone.scorers.summary.sentences import Span, split, windows
 
@@ -60,3 +61,11 @@ def test_no_premise_is_longer_than_the_bound_and_no_word_is_lost(words: list[str
 def test_no_punctuation_makes_one_long_premise_of_a_repeated_clause(joint: str) -> None:
     text = joint.join(["the weather over the northern hills was mild on that day"] * 18) + "."
     assert max(len(premise.split()) for premise in texts(text, 60)) <= 60
+
+
+async def test_no_premise_that_a_model_is_asked_is_longer_than_it_answers_for() -> None:
+    engines = TableEngines(lambda *_: (0.4, 0.0))
+    long = ", ".join(f"and the tram to harbour {number} was late" for number in range(40)) + "."
+    await scorer(engines).score(case(f"Rain fell, {long} Nobody minded."))
+    longest = max(len(premise.split()) for call in engines.nli.calls for premise, _ in call)
+    assert 20 < longest <= 60
