@@ -6,38 +6,19 @@ is, unless it is a shorter or longer form of the code's own.
 
 from __future__ import annotations
 
-import json
-import lzma
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from functools import lru_cache
-from importlib import resources
 from typing import Final
 
 from touchstone.schemas.result import Finding, Severity
+from touchstone.scorers.clinical.checks.display_tables import display_systems, plain
 from touchstone.scorers.clinical.checks.parameters import find_parameter
 from touchstone.scorers.clinical.checks.scalars import text_of
 from touchstone.scorers.clinical.checks.terminology import LOINC, code_system
 from touchstone.scorers.clinical.report import Context
 
-_NO_WORD: Final = re.compile(r"[\W_]+")
 #: Longer displays are ignored; the longest of the tables has 250 characters.
 _DISPLAY_LENGTH_MAX: Final = 300
 _CODE_LENGTH_MAX: Final = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _System:
-    """One code system: code → displays, display → codes that have it; displays without case and punctuation."""
-
-    displays: dict[str, list[str]] = field(default_factory=dict)
-    owners: dict[str, set[str]] = field(default_factory=dict)
-
-
-def plain(text: str) -> str:
-    """Return a display without case, punctuation and white space."""
-    return _NO_WORD.sub(" ", text.casefold()).strip()
 
 
 def is_of_another_code(system: object, code: object, display: object) -> bool:
@@ -51,17 +32,11 @@ def is_of_another_code(system: object, code: object, display: object) -> bool:
     if known is LOINC:
         own, other = find_parameter(loinc=key), find_parameter(name=text)
         return own is not None and other is not None and other.key != own.key and not _is_a_form_of(shown, [plain(own.name)])
-    table = _systems().get(url) or _systems().get(url.upper().removeprefix("URN:OID:"))
+    table = display_systems().get(url) or display_systems().get(url.upper().removeprefix("URN:OID:"))
     if table is None or key not in table.displays:
         return False
     owners = table.owners.get(shown)
     return owners is not None and key not in owners and not _is_a_form_of(shown, table.displays[key])
-
-
-def has_displays(system: str, code: str) -> bool:
-    """Return True if the tables have a display of a code."""
-    table = _systems().get(system)
-    return table is not None and code in table.displays
 
 
 def check_display(
@@ -78,17 +53,3 @@ def _is_a_form_of(shown: str, own: Iterable[str]) -> bool:
     """True if a display is a shorter or longer form of one of the code's own: `Calcium` and `Calcium ionized`."""
     words = set(shown.split())
     return any(words <= (others := set(one.split())) or others <= words for one in own)
-
-
-@lru_cache(maxsize=1)
-def _systems() -> dict[str, _System]:
-    data = resources.files("touchstone.scorers.clinical.tables").joinpath("displays.json.xz").read_bytes()
-    found: dict[str, _System] = {}
-    for names, listed in json.loads(lzma.decompress(data))["systems"].items():
-        system = _System()
-        for code, displays in listed.items():
-            system.displays[code] = [plain(one) for one in displays]
-            for one in system.displays[code]:
-                system.owners.setdefault(one, set()).add(code)
-        found.update(dict.fromkeys(names.split(), system))
-    return found

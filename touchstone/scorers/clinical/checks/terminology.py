@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks import code_forms
+from touchstone.scorers.clinical.checks.display_tables import has_displays
 from touchstone.scorers.clinical.checks.parameters import property_of
 from touchstone.scorers.clinical.checks.scalars import Membership, shown, text_of
 from touchstone.scorers.clinical.checks.ucum_reader import is_valid_unit, reader_installed
@@ -150,8 +151,6 @@ def _membership(system: CodeSystem, code: str, source: MembershipSource | None) 
     if source is not None:
         return source.membership(system.url, code)
     if system is CVX:
-        from touchstone.scorers.clinical.checks.displays import has_displays  # which reads this module
-
         return ("member", None) if has_displays(CVX.url, code) else ("not_checked", "R4's list of CVX, of 2019, lacks the code; a later one may have it")
     return "not_checked", f"no table or server for {system.title}"
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks import registries
-from touchstone.scorers.clinical.checks.displays import is_of_another_code, plain
+from touchstone.scorers.clinical.checks.display_tables import plain
+from touchstone.scorers.clinical.checks.displays import is_of_another_code
 from touchstone.scorers.clinical.checks.json_access import Json, numbered
 from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
 from touchstone.scorers.clinical.checks.terminology import code_system

@@ -12,12 +12,11 @@ from typing import Any, Final, NamedTuple
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.bindings import Binding
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Verdict, decide
+from touchstone.scorers.clinical.formats.fhir.options import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
 
-#: Plans kept per type, and the members and characters of an object whose plan is kept. Plans outlive documents, which may have any number of shapes.
+#: Plans kept per type. Plans outlive documents, which may have any number of shapes.
 PLANS_MAX: Final = 2_000
-PLAN_MEMBERS_MAX: Final = 80
-PLAN_CHARS_MAX: Final = 2_000
 
 UNKNOWN: Final = "fhir.structure.unknown-element"
 LEVELS: Final[dict[str, Severity]] = {"error": "major", "warning": "minor"}
@@ -76,11 +75,6 @@ class Plan:
     problems: tuple[Problem, ...]
     invariants: tuple[Invariant, ...]
     counts: int
-
-
-def may_be_kept(keys: tuple[str, ...]) -> bool:
-    """Return True if a set of member names is small enough to be kept beyond its document."""
-    return len(keys) <= PLAN_MEMBERS_MAX and sum(map(len, keys)) <= PLAN_CHARS_MAX
 
 
 class Plans:

@@ -24,6 +24,14 @@ SOURCE_CODES_MAX = 1_000
 SOURCE_S_MAX = 30.0
 #: Characters of one narrative.
 NARRATIVE_CHARS_MAX = 4 * 1024 * 1024
+#: Members of an object, and characters of their names, up to which what they decide is kept beyond the document.
+SHAPE_MEMBERS_MAX = 80
+SHAPE_CHARS_MAX = 2_000
+
+
+def may_be_kept(keys: tuple[str, ...]) -> bool:
+    """Return True if a set of member names is small enough to be kept beyond its document."""
+    return len(keys) <= SHAPE_MEMBERS_MAX and sum(map(len, keys)) <= SHAPE_CHARS_MAX
 
 
 @dataclass(frozen=True, slots=True)

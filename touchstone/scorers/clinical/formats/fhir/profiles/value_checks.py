@@ -10,7 +10,7 @@ from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, NO_CHOICES, Extended, plain
-from touchstone.scorers.clinical.formats.fhir.member_plans import may_be_kept
+from touchstone.scorers.clinical.formats.fhir.options import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
