@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,11 @@ def test_a_list_may_be_json_and_must_exist(tmp_path: Path) -> None:
         read_list(tmp_path / "absent.toml")
 
 
+def test_an_empty_name_of_a_list_is_told_as_such() -> None:
+    with pytest.raises(ConfigError, match=r"is a folder \(so is an empty name\); name the file"):
+        read_list(Path())
+
+
 def test_a_report_names_what_was_suppressed_what_expired_and_what_matched_nothing() -> None:
     known = SuppressList([entry(code="used"), entry(code="unused"), entry(code="over", expires=date(2020, 1, 1))], DAY)
     counts = SuppressionCounts(known, {"used": 3, "elsewhere": 1})
@@ -179,3 +185,12 @@ def test_a_report_names_what_was_suppressed_what_expired_and_what_matched_nothin
     ]
     assert counts.in_short == "4 findings suppressed; expired in the suppress list: 1; matched nothing in the suppress list: 1"
     assert SuppressionCounts(SuppressList(), {}).table() is None
+
+
+def test_a_list_that_changes_after_the_start_changes_neither_scores_nor_report(tmp_path: Path) -> None:
+    settings = ClinicalSettings(suppress=written(tmp_path, 'code = "a"\nreason = "r"\nexpires = 9999-01-01'))
+    before = fingerprint(settings)
+    written(tmp_path, 'code = "b"\nreason = "r"\nexpires = 9999-01-01')
+    assert [one.name for one in settings.suppressions.entries] == ["a"]
+    assert fingerprint(settings) == before
+    assert [one.name for one in pickle.loads(pickle.dumps(settings)).suppressions.entries] == ["a"]

@@ -9,12 +9,13 @@ import typer
 
 from touchstone.ops.cli import app
 from touchstone.ops.cli.common.groups import Group
-from touchstone.ops.cli.common.options import AgainstOptions, GateOptions, JobsOption, ReportOptions
+from touchstone.ops.cli.common.options import AgainstOptions, GateOptions, JobsAsNeededOption, ReportOptions
 from touchstone.ops.cli.common.shared import fail, one_line, one_line_errors, refuse_unknown_variables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
+    from touchstone.ops.batch.sources import Source
     from touchstone.ops.evaluation.external import Outside
     from touchstone.ops.evaluation.items import Field, Item
     from touchstone.ops.evaluation.settings import SystemSettings
@@ -267,7 +268,7 @@ def validate(
     formats: FormatsOption = None,
     verbose: VerboseOption = False,
     quote: QuoteOption = None,
-    jobs: JobsOption = 1,
+    jobs: JobsAsNeededOption = None,
     profile: ProfileOption = None,
     package: PackageOption = None,
     hl7v2_profile: Hl7v2ProfileOption = None,
@@ -284,7 +285,7 @@ def validate(
     """
     from touchstone.ops.batch.run import Run
     from touchstone.ops.batch.sources import find_sources
-    from touchstone.ops.cli.common.scoring import ReportRequest, earlier_report, end_with, paths_of, run_files, write_report_in_formats
+    from touchstone.ops.cli.common.scoring import ReportRequest, earlier_report, end_with, jobs_for, paths_of, run_files, write_report_in_formats
     from touchstone.ops.cli.common.terminal import is_on_same_terminal
     from touchstone.scorers.clinical import SUITE
 
@@ -293,8 +294,12 @@ def validate(
         paths = paths_of(files)
         places = written.places()
         earlier = earlier_report(SUITE, compared)
-        run = Run(SUITE, settings, jobs)
-        report, _ = run_files(run, lambda: find_sources(paths, any_file=True, missing_is_error=False), "files validated", places=places)
+
+        def sources() -> "Iterator[Source]":
+            return find_sources(paths, any_file=True, missing_is_error=False)
+
+        run = Run(SUITE, settings, jobs or jobs_for(sources()))
+        report, _ = run_files(run, sources, "files validated", places=places)
         request = ReportRequest(places=places, gate=gates.gate(), earlier=earlier, max_drop=compared.max_drop, verbose=verbose, readings=run.readings())
         verdict = write_report_in_formats(SUITE, report, request)
     if not is_on_same_terminal(*places[0]):

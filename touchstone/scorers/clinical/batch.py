@@ -14,7 +14,7 @@ from touchstone.schemas.result import ScoreResult, SourceRef
 from touchstone.scorers.clinical.file_entries import Entry, judged_files
 from touchstone.scorers.clinical.must_support import CoverageCounts
 from touchstone.scorers.clinical.settings import ClinicalSettings
-from touchstone.scorers.clinical.suppression import SuppressionCounts, SuppressList, read_list
+from touchstone.scorers.clinical.suppression import SuppressionCounts, SuppressList
 from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text, suppressed_lines
 from touchstone.scorers.reporting import (
     EXIT_ERROR,
@@ -113,7 +113,7 @@ def report(entries: Iterable[Entry], facts: RunFacts) -> ClinicalReport:
         mean_intervals=tally.mean_intervals(facts.suite.metrics),
         code_counts=tally.codes,
         must_support=tally.must_support,
-        suppressed=SuppressionCounts(read_list(_settings(facts).suppress), dict(tally.suppressed)),
+        suppressed=SuppressionCounts(_settings(facts).suppressions, dict(tally.suppressed)),
     )
 
 

@@ -16,7 +16,6 @@ from touchstone.scorers.clinical.formats import ccda, fhir, hl7v2
 from touchstone.scorers.clinical.reading.line_numbers import with_lines
 from touchstone.scorers.clinical.report import GRAVE, Context, Report, now_utc
 from touchstone.scorers.clinical.settings import ClinicalSettings
-from touchstone.scorers.clinical.suppression import read_list
 from touchstone.scorers.clinical.validator_options import ccda_options, check_packages, check_rules, fhir_options, hl7v2_profiles, membership_source
 
 #: The clock of a document is set to one of these years.
@@ -62,7 +61,7 @@ class DocumentValidator:
         check_rules(self._ccda)
         self._hl7v2_profiles = hl7v2_profiles(settings)
         self._context = Context(now, quote=settings.quote)
-        self.suppressions = read_list(settings.suppress)
+        self.suppressions = settings.suppressions
 
     @property
     def asks_others(self) -> bool:

@@ -18,6 +18,8 @@ Coverage = dict[str, dict[str, bool | None]]
 TITLE: Final = "Must-support elements"
 #: Profiles of one result, and of one report.
 PROFILES_MAX: Final = 100
+#: Profiles beyond that bound that are counted.
+COUNTED_MAX: Final = 10_000
 #: Missing elements that a table names for one profile.
 NAMED_MAX: Final = 60
 
@@ -35,10 +37,11 @@ def merge(into: Coverage, other: Mapping[str, Mapping[str, bool | None]]) -> Non
 
 @dataclass(slots=True)
 class CoverageCounts:
-    """Coverage over all files of a run. `files`: profile → files that claim it."""
+    """Coverage over all files of a run. `files`: profile → files that claim it. `left_out`: hashes of profiles beyond the bound, which are counted only."""
 
     coverage: Coverage = field(default_factory=dict)
     files: dict[str, int] = field(default_factory=dict)
+    left_out: set[int] = field(default_factory=set)
 
     def add(self, of_file: Mapping[str, Mapping[str, bool | None]]) -> None:
         """Count one file."""
@@ -46,12 +49,22 @@ class CoverageCounts:
         for profile in of_file:
             if profile in self.coverage:
                 self.files[profile] = self.files.get(profile, 0) + 1
+            elif len(self.left_out) < COUNTED_MAX:
+                self.left_out.add(hash(profile))
+
+    @property
+    def beyond(self) -> str:
+        """What is said of the profiles that are not shown; empty if all are."""
+        more = "at least " if len(self.left_out) == COUNTED_MAX else ""
+        return f"{more}{counted(len(self.left_out), 'more profile')}, beyond the {PROFILES_MAX} that are shown" if self.left_out else ""
 
     def table(self, noun: str) -> Table | None:
         """A row per profile; None if no file claims a profile with such elements."""
         if not self.coverage:
             return None
         rows = [(profile, f"{self.files[profile]:,}", *_cells(elements)) for profile, elements in sorted(self.coverage.items())]
+        if self.beyond:
+            rows.append((self.beyond, "", "", "", ""))
         header = ("Profile", f"{noun.capitalize()}s", "Elements", "Populated", "Never populated")
         return Table(TITLE, header, rows, frozenset({1, 2, 3}))
 
@@ -61,6 +74,8 @@ class CoverageCounts:
             total, populated, missing = _cells(elements)
             never = f"; never: {missing}" if missing else ""
             yield f"  {profile} ({counted(self.files[profile], noun)}): {populated} of {total} populated{never}"
+        if self.beyond:
+            yield f"  {self.beyond}"
 
 
 def _cells(elements: Mapping[str, bool | None]) -> tuple[str, str, str]:

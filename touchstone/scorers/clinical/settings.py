@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_v
 
 from touchstone.schemas.settings.house import Section
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
-from touchstone.scorers.clinical.suppression import fingerprint_of
+from touchstone.scorers.clinical.suppression import SuppressList, fingerprint_of, read_list
 from touchstone.scorers.settings import Key, Resolver, variables
 
 NAME = "clinical"
@@ -149,6 +150,11 @@ class ClinicalSettings(Section):
     suppress: Path | None = Field(None, description="a list of known issues (TOML or JSON) whose findings do not count; docs/clinical-suppress.md")
     consistency: bool = Field(True, description="compare the formats of a trace, and its persona, with each other")
 
+    @cached_property
+    def suppressions(self) -> SuppressList:
+        """The list of known issues, read once, so that scores, configuration and report are of the same. Raises `ConfigError`."""
+        return read_list(self.suppress)
+
     @field_validator("formats")
     @classmethod
     def _some_format(cls, formats: tuple[ClinicalFormat, ...]) -> tuple[ClinicalFormat, ...]:
@@ -186,7 +192,7 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
         "fhir": fhir.model_dump(mode="json", exclude={"packages"}) | {"packages": [_digest(path) for path in fhir.packages]},
         "ccda": ccda.model_dump(mode="json", exclude={"rules", "xsd"})
         | {"rules": [_digest(path) for path in ccda.rules], "xsd": None if ccda.xsd is None else _digest(ccda.xsd)},
-        **({"suppress": fingerprint_of(settings.suppress)} if settings.suppress is not None else {}),
+        **({"suppress": fingerprint_of(lambda: settings.suppressions)} if settings.suppress is not None else {}),
         # Only where some are loaded, so that the fingerprint of others stays what it was.
         **({"hl7v2": {"profiles": [_digest_of_all(path) for path in settings.hl7v2.profiles]}} if settings.hl7v2.profiles else {}),
     }

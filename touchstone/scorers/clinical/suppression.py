@@ -10,7 +10,7 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -154,6 +154,8 @@ def read_list(path: Path | None, *, today: date | None = None) -> SuppressList:
     if path is None:
         return SuppressList()
     path = path.expanduser()
+    if path.is_dir():
+        raise ConfigError(f"suppress: {path} is a folder (so is an empty name); name the file of the list, such as known.toml")
     try:
         if path.stat().st_size > BYTES_MAX:
             raise ConfigError(f"suppress: {path} is larger than {BYTES_MAX:,} bytes; a list names {ENTRIES_MAX:,} entries at most")
@@ -196,10 +198,10 @@ def _unknown_key(document: Any) -> str | None:
     return None
 
 
-def fingerprint_of(path: Path | None) -> list[dict[str, Any]] | str:
+def fingerprint_of(listed: Callable[[], SuppressList]) -> list[dict[str, Any]] | str:
     """What of a list changes results: the entries in force. A list that cannot be read is reported where the scorer is built."""
     try:
-        return [entry.model_dump(mode="json") for entry in read_list(path).in_force]
+        return [entry.model_dump(mode="json") for entry in listed().in_force]
     except ConfigError:
         return "unreadable"
 

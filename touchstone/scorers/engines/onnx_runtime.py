@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import onnxruntime
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.engines.encoder_shape import GRAPHS, Form, Shape, Task, shape_of
 from touchstone.scorers.engines.loaded_model import CPU_BATCH_TOKENS
+from touchstone.scorers.engines.machine import usable_cores
 from touchstone.scorers.engines.onnx_weights import graph_weights, read_tensors
 from touchstone.scorers.engines.processor import adds_bytes_in_32_bits
 from touchstone.scorers.engines.tokens import read_words
@@ -149,7 +149,7 @@ def made_session(graph: Path, weights: Mapping[str, Any], threads: int) -> onnxr
     """A graph's session over weights that stay where they are in memory. `threads` 0: every core that the process may use."""
     values = [onnxruntime.OrtValue.ortvalue_from_numpy(array) for array in weights.values()]
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or cores()
+    options.intra_op_num_threads = threads or usable_cores()
     options.log_severity_level = 4  # its messages are for its developers; failures raise
     options.enable_mem_pattern = False  # batches have many shapes, and it would keep a pattern for each
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # an idle engine must not keep a core busy
@@ -159,11 +159,6 @@ def made_session(graph: Path, weights: Mapping[str, Any], threads: int) -> onnxr
     session = onnxruntime.InferenceSession(graph.read_bytes(), options, providers=["CPUExecutionProvider"])
     session.touchstone_weights = values  # the session reads them in place, so they must live as long
     return session
-
-
-def cores() -> int:
-    """The processor cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _document(path: Path) -> dict[str, Any]:

@@ -93,3 +93,13 @@ def test_the_table_names_what_no_file_populates() -> None:
     assert (table.title, [*table.rows]) == (TITLE, [("p|1", "2", "3", "1", "P.b; not decidable: 1")])
     assert list(counts.lines("file")) == ["  p|1 (2 files): 1 of 3 populated; never: P.b; not decidable: 1"]
     assert CoverageCounts().table("file") is None
+
+
+def test_profiles_beyond_the_bound_are_counted_and_reported() -> None:
+    counts = CoverageCounts()
+    for number in range(103):
+        counts.add({f"profile-{number:03}|1.0": {"Patient.name": True}})
+        counts.add({f"profile-{number:03}|1.0": {"Patient.name": False}})
+    table = counts.table("file")
+    assert table is not None
+    assert list(counts.lines("file"))[-1].strip() == table.rows[-1][0] == "3 more profiles, beyond the 100 that are shown"

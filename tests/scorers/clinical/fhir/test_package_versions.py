@@ -93,3 +93,42 @@ def test_a_broken_file_of_the_system_beside_definitions_hides_no_definition(tmp_
         packed.add(package, "package")
     found = report(claiming(PROFILE, "new"), replace(PLAIN, packages=(tmp_path / "a.tgz",)))
     assert "fhir.profiles.binding" in told(found)
+
+
+@pytest.mark.parametrize(("asked_for", "allowed"), [("1.0.x", "old"), ("1.0.0", "old"), ("2.x", "new"), ("current", "new"), ("latest", "new")])
+def test_a_dependency_may_name_a_range_or_the_newest(asked_for: str, allowed: str, tmp_path: Path) -> None:
+    installed(tmp_path, "versions.test", "1.0.0", value_set("1.0.0", "old"))
+    installed(tmp_path, "versions.test", "2.0.0", value_set("2.0.0", "new"))
+    installed(tmp_path, "other.test", "1.0.0", profile("1.0.0"), dependencies={"versions.test": asked_for})
+    options = replace(PLAIN, packages=(tmp_path,))
+    for code in ("old", "new"):
+        told = report(patient(meta={"profile": [PROFILE]}, maritalStatus={"coding": [{"system": SYSTEM, "code": code}]}), options)
+        assert is_valid(told) is (code == allowed)
+
+
+def search(kind: str) -> dict[str, Any]:
+    return {"resourceType": "SearchParameter", "url": "http://versions.test/SearchParameter/eye", "version": "1.0.0", "code": "eye", "type": kind}
+
+
+def capabilities(kind: str) -> dict[str, Any]:
+    asked = {"name": "eye", "type": kind, "definition": "http://versions.test/SearchParameter/eye"}
+    rest = [{"mode": "server", "resource": [{"type": "Patient", "searchParam": [asked]}]}]
+    stated = {"status": "active", "date": "2020-01-01", "kind": "instance", "fhirVersion": "4.0.1", "format": ["json"]}
+    return {"resourceType": "CapabilityStatement", **stated, "implementation": {"description": "x"}, "rest": rest}
+
+
+@pytest.mark.parametrize(("kind", "is_same"), [("token", True), ("string", False), ("date", False)])
+def test_search_parameters_of_packages_are_used_where_a_capability_statement_names_them(kind: str, *, is_same: bool, tmp_path: Path) -> None:
+    installed(tmp_path, "versions.test", "1.0.0", search("token"))
+    told = [one for one in report(capabilities(kind), replace(PLAIN, packages=(tmp_path,))).findings if one.code == "fhir.definitions.search"]
+    assert (told == []) is is_same
+    assert [one for one in report(capabilities(kind), PLAIN).findings if one.code == "fhir.definitions.search"] == []
+
+
+@pytest.mark.parametrize(("kind", "is_same"), [("token", True), ("string", False), ("date", False)])
+def test_a_search_parameter_is_compared_with_that_of_a_package_it_is_derived_from(kind: str, *, is_same: bool, tmp_path: Path) -> None:
+    installed(tmp_path, "versions.test", "1.0.0", search("token"))
+    stated = {"name": "Eye", "status": "active", "description": "x", "base": ["Patient"], "expression": "Patient.gender"}
+    derived = search(kind) | stated | {"url": "http://other.test/SearchParameter/eye", "derivedFrom": search("token")["url"]}
+    told = [one for one in report(derived, replace(PLAIN, packages=(tmp_path,))).findings if one.code == "fhir.definitions.search"]
+    assert (told == []) is is_same

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from touchstone.ops.lab.agreement.mutations import KINDS
+from touchstone.scorers.clinical import validate_document
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid, validate
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.formats.fhir.xml import DEPTH_MAX, xml_as_json
@@ -219,3 +220,17 @@ def test_any_tree_is_read_or_refused_and_no_rule_fails(nodes: list[str]) -> None
 def test_any_bytes_are_a_finding_and_no_crash(data: bytes) -> None:
     report: Report = validate(b"<" + data)
     assert report.findings or report.not_checked
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-16", "utf-16-le", "utf-16-be"])
+def test_xml_in_utf_16_is_read_and_its_findings_have_their_places(codec: str) -> None:
+    name = "UTF-8" if codec == "utf-8" else "UTF-16"
+    text = f'<?xml version="1.0" encoding="{name}"?>\n<Patient xmlns="http://hl7.org/fhir">\n  <gender value="woman"/>\n</Patient>'
+    told = validate_document(text.encode(codec)).report.findings
+    assert ("fhir.bindings.required", "Patient.gender", 3, 3) in [(one.code, one.path, one.line, one.column) for one in told]
+    assert not any(one.severity == "critical" for one in told)
+
+
+def test_xml_in_utf_16_that_is_cut_off_inside_a_character_is_a_finding() -> None:
+    data = '<Patient xmlns="http://hl7.org/fhir"/>'.encode("utf-16-be")[:-1]
+    assert [one.code for one in validate_document(data).report.findings if one.severity == "critical"]

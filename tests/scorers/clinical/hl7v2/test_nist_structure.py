@@ -118,3 +118,11 @@ def test_what_the_standard_says_too_is_one_finding(name: str, position: int, tex
         one.code for one in found if (one.code, one.path) not in before and one.path.partition("[1]")[0] + one.path.partition("[1]")[2] == f"{name}-{position}"
     ]
     assert new == codes
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "path"), [("MSH", "LIS^2.16.840.1.113883.3.1234^NOTYPE", "MSH-3.3"), ("PID", "1^^^A&2.16.840.1.113883.3.1234&NOTYPE", "PID-3.4.3")]
+)
+def test_a_constant_that_is_no_code_of_its_table_either_is_one_finding(name: str, text: str, path: str, tmp_path: Path) -> None:
+    found = judged(with_field(name, 3, text), written(tmp_path)).findings
+    assert [one.code for one in found if one.path == path] == ["profile.constant"]

@@ -39,6 +39,9 @@ class Runner(StrEnum):
     direct = "direct"
 
 
+JobsAsNeededOption = Annotated[
+    int | None, typer.Option("--jobs", "-j", min=1, max=64, show_default="all cores for a long run, else 1", help="Number of processes to score in.")
+]
 JobsOption = Annotated[int, typer.Option("--jobs", "-j", min=1, max=64, help="Number of processes to score in.")]
 
 

@@ -27,6 +27,21 @@ Places = Sequence[tuple[str, Path | None]]
 PROBLEMS_SHOWN_MAX = 20
 #: Cost of opening and reporting a file, in bytes that could be scored in the same time.
 _BYTES_PER_FILE = 8_192
+#: From this size on, files are scored in several processes: about three seconds of work for one.
+_LONG_RUN_BYTES = 16 * 1024**2
+_JOBS_MAX = 8
+
+
+def jobs_for(sources: "Iterable[Source]") -> int:
+    """In how many processes some files are scored: one, or for a long run one a core, since each process first loads the tables."""
+    from touchstone.scorers.engines.machine import usable_cores
+
+    size = 0
+    for source in sources:
+        size += source.size() + _BYTES_PER_FILE
+        if size >= _LONG_RUN_BYTES:
+            return min(usable_cores(), _JOBS_MAX)
+    return 1
 
 
 def run_files(run: "Run", sources: "Callable[[], Iterator[Source]]", what: str, *, places: Places, mixes_concerns: bool = False) -> tuple[Any, "RunFacts"]:

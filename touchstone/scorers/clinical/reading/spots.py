@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 #: A name, a slice of a profile (which is no part of the document), and positions in lists. `[x]` is the end of a choice's name, as in `value[x]`.
@@ -74,7 +75,7 @@ class Lines:
 
     def __init__(self, text: str) -> None:
         self._length = len(text)
-        self._begins = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._begins = list(accumulate(map((1).__add__, map(len, text.split("\n")[:-1])), initial=0))
 
     def line_and_column(self, at: int) -> tuple[int, int]:
         """Line and column of a character, both from 1."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
 from typing import Final
 
 from touchstone.scorers.clinical.formats.fhir.tables import element_names
@@ -18,24 +17,26 @@ from touchstone.scorers.clinical.reading.spots import UNKNOWN, Lines, Spot, Step
 #: Elements that are read.
 ELEMENTS_MAX: Final = 400_000
 _SDTC: Final = "urn:hl7-org:sdtc"
-_TAG: Final = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[?!][^>]*>|<(/?)([^\s/>\"'<=]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?(/?)>", re.DOTALL)
+_TAG: Final = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<[?!][^>]*>|<(/?)([^\s/>\"'<=]+)(?:[^<>\"'/]++|\"[^\"]*\"|'[^']*'|/(?!>))*+(/?)>", re.DOTALL)
 _PREFIX: Final = re.compile(r"xmlns:([\w.-]+)\s*=\s*[\"']([^\"']*)[\"']")
 #: A step of an XPath as validators write it, with or without a prefix and a position from 1.
 _XPATH_STEP: Final = re.compile(r"(?:(?P<prefix>[\w*.-]+):)?(?P<name>[\w.?*-]+)(?:\[(?P<number>\d+)\])?")
 _TRAILING_LINE: Final = re.compile(r" (\d{1,11})$")
 
 
-@dataclass(slots=True)
 class _Element:
     """One element. `name`: as in paths, `sdtc:` before HL7's extensions. `start`, `end`: of its start tag."""
 
-    name: str
-    start: int
-    end: int
-    children: list[_Element] = field(default_factory=list)
-    _by_name: dict[str, list[_Element]] | None = None
-    _resources: dict[str, list[_Element]] | None = None
-    _unknown: list[_Element] | None = None
+    __slots__ = ("_by_name", "_resources", "_unknown", "children", "end", "name", "start")
+
+    def __init__(self, name: str, start: int, end: int) -> None:
+        self.name = name
+        self.start = start
+        self.end = end
+        self.children: list[_Element] = []
+        self._by_name: dict[str, list[_Element]] | None = None
+        self._resources: dict[str, list[_Element]] | None = None
+        self._unknown: list[_Element] | None = None
 
     def named(self, name: str) -> list[_Element]:
         """Its children of one name. Sorted by name once, since many findings may ask for them."""
@@ -72,26 +73,30 @@ class _Element:
 def _read(text: str) -> _Element:
     """The elements of a text below one that stands for the document."""
     sdtc = {prefix for prefix, address in _PREFIX.findall(text) if address == _SDTC} | {"sdtc"}
-    document = _Element("", 0, 0)
-    open_elements = [document]
-    count = 0
+    shown: dict[str, str] = {}
+    document = here = _Element("", 0, 0)
+    around: list[_Element] = []
+    left = ELEMENTS_MAX
     for tag in _TAG.finditer(text):
-        name = tag[2]
+        ends, name, is_empty = tag.groups()
         if name is None:
             continue
-        prefix, colon, local = name.partition(":")
-        shown = name if not colon else f"sdtc:{local}" if prefix in sdtc else local
-        if tag[1]:
-            if len(open_elements) > 1:
-                open_elements.pop()
+        if ends:
+            if around:
+                here = around.pop()
             continue
-        count += 1
-        if count > ELEMENTS_MAX:
+        if left == 0:
             break
-        element = _Element(shown, tag.start(), tag.end())
-        open_elements[-1].children.append(element)
-        if not tag[3]:
-            open_elements.append(element)
+        left -= 1
+        if name not in shown:
+            prefix, colon, local = name.partition(":")
+            shown[name] = name if not colon else f"sdtc:{local}" if prefix in sdtc else local
+        start, end = tag.span()
+        element = _Element(shown[name], start, end)
+        here.children.append(element)
+        if not is_empty:
+            around.append(here)
+            here = element
     return document
 
 

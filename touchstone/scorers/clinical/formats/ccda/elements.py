@@ -22,7 +22,7 @@ def child(element: Any, *path: str) -> Any:
     for name in path:
         if element is None:
             return None
-        element = element.find(tag(name))
+        element = next(element.iterchildren(tag(name)), None)  # a quarter of the time of `find`
     return element
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
@@ -12,19 +13,35 @@ from touchstone.scorers.clinical.formats.fhir.structure_definitions import check
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 from touchstone.scorers.clinical.formats.fhir.value_set_filters import BEYOND, Find, check_filter, parameters_of
 
+#: Canonical URL of a search parameter → its code, type and bases, where R4 or a package defines it.
+_Searches = Callable[[Any], tuple[Any, Any, Sequence[Any]] | None]
 
-def check_definitions(document: Document, installed: Find) -> None:
-    """Check every resource that defines something. `installed`: URL → definition of a code system in the installed packages."""
+
+def check_definitions(document: Document, installed: Callable[[str, str], Json | None]) -> None:
+    """Check every resource that defines something. `installed`: (type, canonical URL) → definition in the installed packages."""
     own = {frame.text("url"): frame.resource for frame in document.frames if frame.type == "CodeSystem"}
 
     def find(system: str) -> Json | None:
-        return own.get(system) or installed(system)
+        return own.get(system) or installed("CodeSystem", system)
+
+    def search(url: Any) -> tuple[Any, Any, Sequence[Any]] | None:
+        if not isinstance(url, str):
+            return None
+        known = definitions().searches.get(url.split("|")[0])
+        definition = None if known is not None else installed("SearchParameter", url)
+        if definition is None:
+            return known
+        bases = definition.get("base")
+        return definition.get("code"), definition.get("type"), bases if isinstance(bases, list) else ["Resource"]
 
     for frame in document.frames:
         rule = _RULES.get(frame.type)
         if rule is not None:
             document.report.fired("definitions")
             rule(document, frame)
+        elif frame.type in _OF_SEARCHES:
+            document.report.fired("definitions")
+            _OF_SEARCHES[frame.type](document, frame, search)
         elif frame.type == "ValueSet":
             document.report.fired("definitions")
             _value_set(document, frame, find)
@@ -41,13 +58,13 @@ def _is_canonical(kind: str) -> bool:
     return "url" in fields and fields["url"].type == "uri" and {"version", "status"} <= fields.keys()
 
 
-def _search_parameter(document: Document, frame: Frame) -> None:
+def _search_parameter(document: Document, frame: Frame, search: _Searches) -> None:
     resource, kind = frame.resource, frame.resource.get("type")
     if kind == "composite" and sum(1 for _ in numbered(resource, "component")) < 2:
         document.add("major", "fhir.definitions.search", frame.place, "a composite search parameter must define two or more components")
     _expression(document, frame)
     origin = resource.get("derivedFrom")
-    known = definitions().searches.get(origin.split("|")[0]) if isinstance(origin, str) else None
+    known = search(origin)
     if known is None:
         return
     if isinstance(kind, str) and kind != known[1]:
@@ -55,7 +72,8 @@ def _search_parameter(document: Document, frame: Frame) -> None:
     if isinstance(resource.get("code"), str) and resource["code"] != known[0]:
         document.add("minor", "fhir.definitions.search", (frame.place, "code", None), "differs from the code of the search parameter it is derived from")
     bases = resource.get("base")
-    if isinstance(bases, list) and not set(filter(lambda one: isinstance(one, str), bases)) <= {*known[2]} and not {"Resource", "DomainResource"} & {*known[2]}:
+    wider = {one for one in known[2] if isinstance(one, str)}
+    if isinstance(bases, list) and not {one for one in bases if isinstance(one, str)} <= wider and not {"Resource", "DomainResource"} & wider:
         document.add("major", "fhir.definitions.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
 
 
@@ -91,13 +109,12 @@ def _roots(node: Node | None) -> Iterator[str]:
             yield from _roots(part)
 
 
-def _capabilities(document: Document, frame: Frame) -> None:
+def _capabilities(document: Document, frame: Frame, searches: _Searches) -> None:
     for rest_index, rest in numbered(frame.resource, "rest"):
         rest_place: Place = (frame.place, "rest", rest_index)
         for index, resource in numbered(rest, "resource"):
             for number, search in numbered(resource, "searchParam"):
-                url = search.get("definition")
-                known = definitions().searches.get(url.split("|")[0]) if isinstance(url, str) else None
+                known = searches(search.get("definition"))
                 if known is not None and isinstance(search.get("type"), str) and search["type"] != known[1]:
                     place = ((rest_place, "resource", index), "searchParam", number)
                     document.add("major", "fhir.definitions.search", place, f"the search parameter it names is of type {known[1]}")
@@ -212,9 +229,8 @@ def _measure(document: Document, frame: Frame) -> None:
             )
 
 
+_OF_SEARCHES: dict[str, Callable[[Document, Frame, _Searches], None]] = {"SearchParameter": _search_parameter, "CapabilityStatement": _capabilities}
 _RULES: dict[str, Callable[[Document, Frame], None]] = {
-    "SearchParameter": _search_parameter,
-    "CapabilityStatement": _capabilities,
     "CodeSystem": _code_system,
     "StructureDefinition": check_structure,
     "Questionnaire": _questionnaire,

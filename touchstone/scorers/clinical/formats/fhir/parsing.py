@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from touchstone.scorers.clinical.format_detection import unmarked_utf16
 from touchstone.scorers.clinical.formats.fhir.document import HIDDEN, Document, Place
 from touchstone.scorers.clinical.formats.fhir.xml import read_xml
 
@@ -29,6 +30,9 @@ _COMMENT = re.compile(rb'("(?:[^"\\]|\\.)*+")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 LINES_MAX = 1_000_000
 
 
+_DECLARATION = re.compile(r"\s*<\?xml\b[^>]{0,300}\?>")
+
+
 class Parsed(NamedTuple):
     """One parsed document. `text`: its bytes of JSON, None if it was XML. `line`: its line in an NDJSON file, from 1."""
 
@@ -42,7 +46,7 @@ def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
     if len(data) > document.options.bytes_max:
         document.add("critical", "fhir.json.size", None, f"larger than {document.options.bytes_max:,} bytes: not read")
         return None
-    data = data.removeprefix(_BOM)
+    data = _xml_as_utf8(data.removeprefix(_BOM))
     if data[:_START].lstrip().startswith(b"<"):
         resource = read_xml(data, document)
         return None if resource is None else [Parsed(resource, None)]
@@ -66,6 +70,20 @@ def parse(data: bytes, document: Document) -> Sequence[Parsed] | None:
         return None
     _add_not_json(_Broken(data, error_at), None, document)
     return None
+
+
+def _xml_as_utf8(data: bytes) -> bytes:
+    """XML in UTF-16, with or without its mark, as UTF-8 with blanks for the declaration that names the other encoding; anything else as it is."""
+    codec = "utf-16" if data.startswith(_UTF16) else unmarked_utf16(data[:4])
+    if codec is None or not data[:_START].decode(codec, "replace").lstrip().startswith("<"):
+        return data
+    try:
+        text = data.decode(codec)
+        found = _DECLARATION.match(text)
+        # Lines stay where they are.
+        return (re.sub(r"[^\n]", " ", found[0]) + text[found.end() :] if found is not None else text).encode()
+    except UnicodeError:
+        return data
 
 
 def _without_comments(data: bytes, document: Document) -> Parsed | None:

@@ -116,7 +116,7 @@ def _rules(document: Document) -> None:
         "extensions": lambda: check_extensions(document, at_hand.extension),
         "US Core codes": lambda: check_us_core_codes(document),
         "codings": lambda: check_codings(document, at_hand.system, at_hand.values.holds, at_hand.displays),
-        "definitions": lambda: check_definitions(document, lambda url: at_hand.packages.find("CodeSystem", url)),
+        "definitions": lambda: check_definitions(document, at_hand.packages.find),
         "questionnaires": lambda: check_responses(document, resolver, at_hand),
         "measures": lambda: check_measure_reports(document, resolver, at_hand),
         "attachments": lambda: check_attachments(document),

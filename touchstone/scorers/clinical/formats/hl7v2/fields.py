@@ -31,6 +31,8 @@ NEEDS_SYSTEM = frozenset({("OBX", 3), ("OBX", 5), ("OBR", 4)})
 CHECKED_BY_IDENTITIES = {("PID", 3): frozenset({1})}
 #: Types whose values are codes. The same few make up most fields, so their findings are remembered (memory.py).
 REMEMBERED = code_membership.CODED | {"ID", "IS"}
+#: Values of a field that are checked part by part before its pattern is compiled, which takes as long as some hundred of them.
+LOOKED_AT = 20
 
 
 class Checker:
@@ -51,12 +53,14 @@ class Checker:
         #: Field → function from a value to its problems; None for a field whose values are checked each time.
         self.problems: dict[int, Callable[[str], tuple[Problem, ...]] | None] = {}
         for position in range(1, self.size + 1):
-            self.accepts[position] = self._compiled_on_first_use(position)
+            self.accepts[position] = self._compiled_in_use(position)
 
-    def _compiled_on_first_use(self, position: int) -> Callable[[str], object]:
-        """A stand-in that compiles the field's pattern at its first call, and is then replaced by it."""
+    def _compiled_in_use(self, position: int) -> Callable[[str], object]:
+        """A stand-in that is replaced by what accepts the field: at its first call, or after LOOKED_AT of them where that is a pattern to compile."""
+        looked_at = 0
 
         def first(value: str) -> object:
+            nonlocal looked_at
             element = self.elements.get(position)
             accepts: Callable[[str], object]
             if (self.name, position) in OWN_RULES or (element is not None and element.datatype == "varies"):
@@ -69,6 +73,9 @@ class Checker:
                 accepts = SEQUENCE_NUMBERS.__contains__
             elif element.most == 1 and element.datatype == "ID" and (codes := codes_accepted(self.version, element.table, "ID")) is not None:
                 accepts = (codes | {NULL}).__contains__
+            elif looked_at < LOOKED_AT:
+                looked_at += 1
+                return False
             else:
                 accepts = field_accepts(self.version.name, element.datatype, element.table, repeats=element.most != 1)
             self.accepts[position] = accepts

@@ -20,7 +20,9 @@ ARCHIVE_FILES_MAX = 20_000
 #: Definitions kept, and characters of a URL that is looked up: documents may claim any number of URLs of any length.
 KEPT_MAX = 5_000
 URL_CHARS_MAX = 2_000
-_KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "Questionnaire", "Measure")
+_KINDS = ("StructureDefinition", "ValueSet", "CodeSystem", "Questionnaire", "Measure", "SearchParameter")
+#: Versions of a dependency that mean the newest that is there.
+_NEWEST = frozenset({"current", "dev", "latest", "*"})
 #: Formats of a single definition; packages contain JSON only.
 _DEFINITION_FILES = (".json", ".xml")
 
@@ -59,7 +61,8 @@ class Packages:
         if source is None or stated:
             return canonical
         wanted = _dependencies(source, _stamp(source))
-        named = [one for one in self._sources if one != source and wanted and _identity(one, _stamp(one)) in wanted]
+        others = [one for one in self._sources if one != source] if wanted else []
+        named = [one for asked in sorted(wanted) for one in _newest_first(others) if _is_meant(_identity(one, _stamp(one)), asked)]
         for one in (source, *named):
             for definition in _candidates(one, kind, url):
                 return f"{url}|{definition['version']}" if isinstance(definition.get("version"), str) else canonical
@@ -142,6 +145,17 @@ def _about(source: Path, stamp: int) -> Json:
 def _identity(source: Path, stamp: int) -> tuple[str, str]:
     about = _about(source, stamp)
     return str(about.get("name")), str(about.get("version"))
+
+
+def _newest_first(sources: list[Path]) -> list[Path]:
+    return sorted(sources, key=lambda one: _order({"version": _identity(one, _stamp(one))[1]}), reverse=True)
+
+
+def _is_meant(identity: tuple[str, str], asked: tuple[str, str]) -> bool:
+    """True if a package is one that a dependency asks for: its version, `6.1.x` (every 6.1.), or `current` (the newest that is there)."""
+    (name, version), (name_asked, version_asked) = identity, asked
+    is_range = version_asked.endswith((".x", ".*"))
+    return name == name_asked and (version_asked in _NEWEST or version == version_asked or (is_range and version.startswith(version_asked[:-1])))
 
 
 def _dependencies(source: Path, stamp: int) -> frozenset[tuple[str, str]]:

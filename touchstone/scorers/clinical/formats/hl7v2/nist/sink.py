@@ -17,6 +17,7 @@ SAME: Final = {
         "structure.unexpected-segment", "structure.misplaced-segment", "structure.unknown-segment", "structure.segment-name",
     }),
     "profile.value-set": frozenset({"valuesets.code"}),
+    "profile.constant": frozenset({"valuesets.code"}),
     "profile.length": frozenset({"data_types.length"}),
 }  # fmt: skip
 #: Names listed in one entry of `not_checked`.
@@ -59,7 +60,17 @@ class Sink:
             self._missing.add(path)
         if any(path in self._known.get(base, ()) for base in SAME.get(code, ())):
             return
+        if severity == "major":
+            self._drop_milder(code, path)
         self._findings.add(severity, code, path, text[:TEXT_MAX], suggestion=suggestion)
+
+    def _drop_milder(self, code: str, path: str) -> None:
+        """Take out what the base standard's check says milder of the same fault at the same place."""
+        same, place = SAME.get(code, frozenset()), f"{self._findings.prefix}{path}"
+        found = self._findings.report.findings
+        milder = [one for one in found if one.path == place and one.code in same]
+        if milder:
+            found[:] = [one for one in found if one not in milder]
 
     def close(self) -> None:
         """Report what was not decided, and how many rules were applied."""
