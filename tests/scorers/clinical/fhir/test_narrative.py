@@ -184,9 +184,3 @@ def test_an_image_may_be_one_that_the_resource_contains() -> None:
 
     assert "fhir.narrative.link" not in codes(patient(text=text, contained=[picture]))
     assert "fhir.narrative.link" in codes(patient(text=text, contained=[{**picture, "id": "another"}]))
-
-
-def test_a_template_of_a_test_is_judged_as_the_resource_that_it_is() -> None:
-    template = patient(extension=[{"url": "http://hl7.org/fhir/tools/StructureDefinition/matchetype", "valueBoolean": True}], birthDate="$date$")
-
-    assert codes(template) == {"fhir.primitives.form"}
