@@ -89,7 +89,7 @@ class Conflicts(Section):
     cap: Cap = Field("Review", description="the best label of a summary with a conflict")
     clinical_cap: Cap = Field("Fail", description="the best label where a clinical quantity, an allergy or a side of the body is wrong")
     unsupported_cap: Cap = Field("Review", description="the best label of a summary with an unsupported sentence")
-    altered_cap: Cap = Field("Review", description="the best label of a summary with an altered sentence")
+    altered_cap: Cap = Field("none", description="the best label of a summary with an altered sentence")
 
 
 class CompressionTier(Section):

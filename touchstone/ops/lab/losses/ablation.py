@@ -17,7 +17,6 @@ PARTS: Final[dict[str, Switch]] = {
     "unknown": {"conflicts": {"unknown": False}},
     "contradiction": {"conflicts": {"contradiction_min": 1.0}},
     "unsupported_cap": {"conflicts": {"unsupported_cap": "none"}, "labels": {"unsupported_share_max": 1.0}},
-    "altered_cap": {"conflicts": {"altered_cap": "none"}},
     "unsure_cap": {"labels": {"unsure_share_max": 1.0}},
     "premise_cap": {"premise_words_max": 0},
     "headings": {"headings": False},
