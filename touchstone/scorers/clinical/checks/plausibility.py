@@ -14,7 +14,7 @@ from typing import Final
 from touchstone.schemas.result import Finding
 from touchstone.scorers.clinical.checks.parameters import Parameter, Range, Sex, find_parameter
 from touchstone.scorers.clinical.checks.scalars import number_of, plain, shown
-from touchstone.scorers.clinical.checks.ucum_reader import conversion, read_unit, reader_installed
+from touchstone.scorers.clinical.checks.ucum_reader import UNIT_LENGTH_MAX, conversion, read_unit, reader_installed
 from touchstone.scorers.clinical.checks.unit_checks import NOT_INSTALLED, normalize_ucum_unit
 from touchstone.scorers.clinical.report import Context
 
@@ -140,7 +140,7 @@ def convert(number: float, unit: str | None, parameter: Parameter, loinc: str | 
     for special, (scale, offset) in parameter.special:
         if unit == special:
             return number * scale + offset
-    if not reader_installed():
+    if not reader_installed() or len(unit) > UNIT_LENGTH_MAX:
         return None
     if pure and unit.casefold().strip("{}[]") == parameter.unit.casefold().strip("{}[]"):
         return number
