@@ -10,7 +10,7 @@ import pytest
 from tests.ops.lab.agreement.test_agreement_mutations import PATIENT
 from tests.ops.lab.laboratory import Laboratory
 from touchstone.ops.lab.agreement.written import changed as changes
-from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, KINDS, cases, definitions, half_of, third_of
+from touchstone.ops.lab.agreement.written.cases import FOLDER, HALVES, KINDS, cases, definitions, half_of
 from touchstone.ops.lab.agreement.written.measure import as_text, measured
 from touchstone.ops.lab.agreement.written.operators import OPERATORS, applicable, changed
 
@@ -27,10 +27,10 @@ def test_cases_are_sixty_half_of_them_valid_each_in_the_half_of_its_name_with_a_
     assert {name for one in found for name in one.uses} <= set(definitions())
 
 
-def test_each_kind_has_valid_and_invalid_cases_a_third_of_them_unread_with_what_they_use() -> None:
+def test_each_kind_has_valid_and_invalid_cases_some_of_them_unread_with_what_they_use() -> None:
     found = cases(KINDS)
     assert len(found) == len({one.name for one in found}) > 500
-    assert all(one.half == third_of(one.name) for one in found)
+    assert sum(one.half == "unread" for one in found) >= 50
     assert {name for one in found for name in one.uses} == set(definitions(KINDS))
     assert not set(definitions()) & set(definitions(KINDS))  # one validator is asked about both
     told = [(one.kind, bool(one.official["valid"])) for one in found if one.official is not None]

@@ -93,11 +93,41 @@ CODES = {"resourceType": "CodeSystem", "name": "C", "status": "draft", "content"
 QUESTIONS = {"resourceType": "Questionnaire", "name": "Q", "status": "draft"}
 
 
+HL7 = "http://hl7.org/fhir/"
+NAMED = {"definition": HL7 + "SearchParameter/Organization-name", "expression": "name"}
+
+
+@pytest.mark.parametrize(
+    ("definition", "told"),
+    [
+        ("SearchParameter/Organization-name", None),
+        ("SearchParameter/Resource-id", None),
+        ("SearchParameter/Observation-code-value-quantity", "composite itself"),
+        ("SearchParameter/Observation-value-quantity", "other types of resources"),
+    ],
+)
+def test_a_component_of_a_search_parameter_is_described_by_a_simple_one_for_the_same_resources(definition: str, told: str | None) -> None:
+    judged = report(SEARCH | {"type": "composite", "component": [NAMED, NAMED | {"definition": HL7 + definition}]})
+    said = [one.message for one in judged.findings if one.code == "fhir.definitions.search"]
+    assert [told in one for one in said if told] == ([True] if told else [])
+    assert len(said) == (told is not None)
+
+
+def test_a_component_whose_definition_nobody_has_is_named_as_not_checked() -> None:
+    judged = report(SEARCH | {"type": "composite", "component": [NAMED, NAMED | {"definition": "http://a.test/nobody"}]})
+    assert "components of search parameters" in {one.check for one in judged.not_checked}
+
+
 @pytest.mark.parametrize(
     ("resource", "code"),
     [
         (SEARCH | {"type": "composite"}, "fhir.definitions.search"),
         (SEARCH | {"type": "token", "derivedFrom": "http://hl7.org/fhir/SearchParameter/Organization-name"}, "fhir.definitions.search"),
+        (SEARCH | {"type": "composite", "component": [NAMED, NAMED | {"expression": "name("}]}, "fhir.definitions.expression"),
+        (
+            {"resourceType": "ValueSet", "name": "V", "status": "draft", "compose": {"include": [{"system": HL7 + "ValueSet/item-type"}]}},
+            "fhir.definitions.system",
+        ),
         (CODES | {"count": 2, "concept": [{"code": "a"}]}, "fhir.definitions.count"),
         (
             QUESTIONS | {"item": [{"linkId": "1", "type": "string", "enableWhen": [{"question": "9", "operator": "exists", "answerBoolean": True}]}]},

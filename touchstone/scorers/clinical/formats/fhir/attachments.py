@@ -50,6 +50,19 @@ def _decoded(text: str) -> bytes | None:
         return None
 
 
+def most_bytes(stated: Any) -> float | None:
+    """The bytes that the extension maxSize allows (extensions package 5.3.0); None for less than one, which must be of another unit."""
+    return stated if isinstance(stated, int | float) and not isinstance(stated, bool) and stated >= 1 else None
+
+
+def stated_size(attachment: dict[str, Any]) -> int | None:
+    """The bytes of an attachment: as stated, else those of its data."""
+    size, data = attachment.get("size"), attachment.get("data")
+    if isinstance(size, int) and not isinstance(size, bool):
+        return size
+    return decoded_size(data) if isinstance(data, str) else None
+
+
 def decoded_size(text: str) -> int:
     """The number of bytes of a base64 text, without decoding it: three in four characters."""
     characters = sum(map(len, text.split()))

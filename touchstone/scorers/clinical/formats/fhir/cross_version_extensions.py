@@ -11,6 +11,8 @@ from typing import Any
 from touchstone.scorers.clinical.formats.fhir.tables import FOLDER, definitions
 
 _URL = re.compile(r"http://hl7\.org/fhir/(\d\.\d)/StructureDefinition/extension-([A-Za-z]\w{0,80}(?:\.[\w\[\]:]{1,80}){0,20})", re.ASCII)
+#: The version before which R4 knows all that there were.
+R4 = "4.0"
 #: Parts of every element.
 _COMMON = frozenset({"id", "extension", "modifierExtension"})
 
@@ -18,6 +20,8 @@ _COMMON = frozenset({"id", "extension", "modifierExtension"})
 def cross_version(url: str) -> tuple[str | None, dict[str, Any] | None]:
     """Return (fault of the URL, definition) of such an extension; both None if it is not one, or its version is not in the table."""
     named = _URL.fullmatch(url)
+    if named is not None and named[1] < R4 and named[1] not in _versions():
+        return f"there is no FHIR version {named[1]}", None
     elements = _versions().get(named[1]) if named is not None else None
     if named is None or elements is None:
         return None, None

@@ -19,10 +19,13 @@ _Searches = Callable[[Any], tuple[Any, Any, Sequence[Any]] | None]
 
 def check_definitions(document: Document, installed: Callable[[str, str], Json | None]) -> None:
     """Check every resource that defines something. `installed`: (type, canonical URL) → definition in the installed packages."""
-    own = {frame.text("url"): frame.resource for frame in document.frames if frame.type == "CodeSystem"}
+    own = {(frame.type, frame.text("url")): frame.resource for frame in document.frames if frame.type in {"CodeSystem", "ValueSet"}}
 
     def find(system: str) -> Json | None:
-        return own.get(system) or installed("CodeSystem", system)
+        return own.get(("CodeSystem", system)) or installed("CodeSystem", system)
+
+    def is_value_set(url: str) -> bool:
+        return url in definitions().value_sets or (find(url) is None and bool(own.get(("ValueSet", url)) or installed("ValueSet", url)))
 
     def search(url: Any) -> tuple[Any, Any, Sequence[Any]] | None:
         if not isinstance(url, str):
@@ -44,7 +47,7 @@ def check_definitions(document: Document, installed: Callable[[str, str], Json |
             _OF_SEARCHES[frame.type](document, frame, search)
         elif frame.type == "ValueSet":
             document.report.fired("definitions")
-            _value_set(document, frame, find)
+            _value_set(document, frame, find, is_value_set)
         url = frame.resource.get("url")
         if isinstance(url, str) and not is_absolute(url) and not url.startswith("#") and _is_canonical(frame.type):
             document.add("major", "fhir.canonicals.url", (frame.place, "url", None), "the url by which others refer to this definition must be absolute")
@@ -63,6 +66,7 @@ def _search_parameter(document: Document, frame: Frame, search: _Searches) -> No
     if kind == "composite" and sum(1 for _ in numbered(resource, "component")) < 2:
         document.add("major", "fhir.definitions.search", frame.place, "a composite search parameter must define two or more components")
     _expression(document, frame)
+    _components(document, frame, search)
     origin = resource.get("derivedFrom")
     known = search(origin)
     if known is None:
@@ -77,19 +81,46 @@ def _search_parameter(document: Document, frame: Frame, search: _Searches) -> No
         document.add("major", "fhir.definitions.search", (frame.place, "base", None), "not among the bases of the search parameter it is derived from")
 
 
-def _expression(document: Document, frame: Frame) -> None:
-    """The expression must be FHIRPath, and begin with types that the parameter is for."""
-    text, bases = frame.resource.get("expression"), frame.resource.get("base")
-    if not isinstance(text, str) or not isinstance(bases, list):
-        return
-    place: Place = (frame.place, "expression", None)
+def _components(document: Document, frame: Frame, search: _Searches) -> None:
+    """The parts of a composite parameter: each has an expression in FHIRPath, and a parameter of a simple type that describes it."""
+    for index, one in numbered(frame.resource, "component"):
+        place: Place = (frame.place, "component", index)
+        _read(document, one.get("expression"), (place, "expression", None))
+        definition = one.get("definition")
+        known = search(definition)
+        if known is None and isinstance(definition, str):
+            document.skip("components of search parameters", "their definitions are not at hand")
+        elif known is not None and known[1] == "composite":
+            told = "a component is described by a search parameter that is composite itself"
+            document.add("minor", "fhir.definitions.search", (place, "definition", None), told, suggestion="Name a parameter of a simple type")
+        elif known is not None and not _share_base(known[2], frame.resource.get("base")):
+            told = "a component is described by a search parameter for other types of resources"
+            document.add("minor", "fhir.definitions.search", (place, "definition", None), told, suggestion="Name a parameter of one of the bases")
+
+
+def _share_base(one: Sequence[Any], other: Any) -> bool:
+    bases = {base for base in other if isinstance(base, str)} if isinstance(other, list) else set()
+    mine = {base for base in one if isinstance(base, str)}
+    return bool(mine & bases) or bool({"Resource", "DomainResource"} & (mine | bases)) or not bases
+
+
+def _read(document: Document, text: Any, place: Place) -> Node | None:
+    """An expression of a search parameter; None if it cannot be read, which is reported."""
     try:
-        tree = parse(text)
+        return parse(text) if isinstance(text, str) else None
     except FhirPathError:
         if BEYOND.search(text):
             document.skip("expressions of search parameters", "quantities and special variables are beyond what is read")
-            return
-        document.add("major", "fhir.definitions.expression", place, "not an expression that can be read as FHIRPath")
+        else:
+            document.add("major", "fhir.definitions.expression", place, "not an expression that can be read as FHIRPath")
+    return None
+
+
+def _expression(document: Document, frame: Frame) -> None:
+    """The expression must be FHIRPath, and begin with types that the parameter is for."""
+    bases, place = frame.resource.get("base"), (frame.place, "expression", None)
+    tree = _read(document, frame.resource.get("expression"), place)
+    if tree is None or not isinstance(bases, list):
         return
     wide = {"Resource", "DomainResource"}
     if not wide & {one for one in bases if isinstance(one, str)} and any(name not in bases and name not in wide for name in _roots(tree)):
@@ -154,7 +185,7 @@ def _concepts(frame: Frame) -> Iterator[tuple[Json, Place]]:
         waiting.extend((inner, (place, "concept", index)) for index, inner in numbered(concept, "concept"))
 
 
-def _value_set(document: Document, frame: Frame, find: Find) -> None:
+def _value_set(document: Document, frame: Frame, find: Find, is_value_set: Callable[[str], bool]) -> None:
     """Systems are code systems, named without a version; filters fit the code system."""
     compose, parameters = frame.resource.get("compose"), parameters_of(frame.resource)
     for part in ("include", "exclude"):
@@ -163,7 +194,7 @@ def _value_set(document: Document, frame: Frame, find: Find) -> None:
             system = one.get("system")
             if not isinstance(system, str):
                 continue
-            if system in definitions().value_sets:
+            if is_value_set(system):
                 document.add(
                     "major",
                     "fhir.definitions.system",

@@ -19,7 +19,7 @@ from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.tables import definitions, element_names
 
 #: URLs that need no definition: examples, the tooling's own extensions, and elements of other FHIR versions.
-_OPEN = re.compile(r"https?://(www\.)?(example\.(org|com)|acme\.com)/|http://hl7\.org/fhir/(tools/|[1-6]\.0/StructureDefinition/extension-)")
+_OPEN = re.compile(r"https?://(www\.)?(example\.(org|com)|acme\.com)/|http://hl7\.org/fhir/tools/")
 #: URLs of the extensions that HL7 publishes; the table has all of them.
 _PUBLISHED = re.compile(r"http://hl7\.org/fhir/StructureDefinition/[^/]+")
 #: A fault: code, place, message.

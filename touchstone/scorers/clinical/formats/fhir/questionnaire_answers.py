@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
 from touchstone.scorers.clinical.checks.linear_patterns import linear_pattern
-from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit
-from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
+from touchstone.scorers.clinical.formats.fhir.attachments import most_bytes, stated_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import shown_text
-from touchstone.scorers.clinical.formats.fhir.profiles.matching import ordered
+from touchstone.scorers.clinical.formats.fhir.profiles.matching import differ_in_kind, ordered
 from touchstone.scorers.clinical.formats.fhir.references import relative_type, rest_parts
 
-_UCUM = "http://unitsofmeasure.org"
-_UNIT_CHARS_MAX = 200
 #: Codes that one message lists.
 _CODES_MAX = 8
 _HL7 = "http://hl7.org/fhir/StructureDefinition/"
@@ -92,7 +90,8 @@ class AnswerChecks:
             self._reference(content, place)
         elif isinstance(content, dict) and kind == "Quantity":
             self._unit(content, place)
-        elif isinstance(content, float):
+            self._decimals(content.get("value"), place)
+        else:
             self._decimals(content, place)
 
     def _types(self) -> set[str]:
@@ -134,7 +133,7 @@ class AnswerChecks:
         if quantities and not (value.get("code") and bound.get("code")):
             self._add(place, "this quantity cannot be compared with the bound of the item: one of them has no coded unit")
             return None
-        if quantities and _differ_in_kind(value, bound):
+        if quantities and differ_in_kind(value, bound):
             self._add(place, "the unit of this quantity cannot be converted to that of the item's bound")
             return None
         order = ordered(value, bound)
@@ -157,10 +156,12 @@ class AnswerChecks:
             elif not verdict:
                 self._add(place, "this answer does not have the form that the item asks for")
 
-    def _decimals(self, number: float, place: Place) -> None:
+    def _decimals(self, number: Any, place: Place) -> None:
+        """Digits after the point, written out in full (extensions package, maxDecimalPlaces)."""
+        if not isinstance(number, float) or number.is_integer():
+            return
         for _, most in extensions(self._item, "maxDecimalPlaces"):
-            digits = repr(number)
-            if isinstance(most, int) and "e" not in digits and len(digits.partition(".")[2]) > most and number != int(number):
+            if isinstance(most, int) and len(f"{Decimal(repr(number)):f}".partition(".")[2]) > most:
                 self._add(place, f"more than the {most} decimal places that the item permits")
 
     def _unit(self, quantity: Json, place: Place) -> None:
@@ -195,11 +196,11 @@ class AnswerChecks:
             named = " or ".join(shown_text(str(one)) for one in kinds[:_CODES_MAX])
             self._add(place, f"the content type of this attachment must be {named}", f"Attach {named}, and state its contentType")
         for _, most in extensions(self._item, "maxSize"):
-            size, data = attachment.get("size"), attachment.get("data")
-            if not isinstance(size, int) and isinstance(data, str):
-                size = decoded_size(data)
-            if isinstance(size, int) and isinstance(most, int | float) and size > most * 1_000_000:
-                self._add(place, "an attachment larger than the item permits")
+            size, limit = stated_size(attachment), most_bytes(most)
+            if limit is None:
+                self._document.skip("sizes of answers", "the extension maxSize states less than one byte")
+            elif size is not None and size > limit:
+                self._add(place, f"an attachment larger than the {limit:,.0f} bytes that the item permits")
 
     def _reference(self, reference: Json, place: Place) -> None:
         """The target is of a type that the item names (extension questionnaire-referenceResource), as far as the URL or Reference.type tells it."""
@@ -226,13 +227,6 @@ class AnswerChecks:
         return value is not None and any(
             same_answer(value, option) and ("Boolean", True) in extensions(holder, "questionnaire-optionExclusive") for option, holder in self._options
         )
-
-
-def _differ_in_kind(one: Json, other: Json) -> bool:
-    """True if two quantities have UCUM units of different dimensions (questionnaire.html: bounds compare by value, after conversion)."""
-    units = [quantity.get("code") for quantity in (one, other) if quantity.get("system") == _UCUM]
-    texts = [unit for unit in units if isinstance(unit, str) and len(unit) <= _UNIT_CHARS_MAX]
-    return len(texts) == len((one, other)) and all(map(is_valid_unit, texts)) and conversion(texts[0], texts[1]) is None
 
 
 def _matches(pattern: str, text: str) -> bool | None:

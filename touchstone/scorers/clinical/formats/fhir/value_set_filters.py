@@ -38,6 +38,7 @@ _EXISTS: Final = frozenset({"true", "false"})
 #: FHIRPath beyond our parser: quantities and special variables.
 BEYOND: Final = re.compile(r"\d\s*['A-Za-z]|\$(index|total)")
 _CODING: Final = re.compile(r"([^|#\s]+)(?:\|[^#]*)?#(.+)")
+_TOKEN: Final = re.compile(r"([^|#\s]+)\|([^|#]+)")
 _VARIABLE: Final = re.compile(r"%`?([A-Za-z_][\w-]*)")
 _VARIABLES: Final = frozenset({"resource", "rootResource", "context", "ucum", "sct", "loinc"})
 
@@ -104,10 +105,12 @@ def _codes(document: Document, codes: list[str], system: str, definition: Json |
 
 
 def _coding(document: Document, value: str, place: Place, find: Find) -> None:
-    """The value of a property of type Coding is system(|version)#code (R5, valueset.html#compositions)."""
-    match = _CODING.fullmatch(value)
+    """The value of a property of type Coding names the code and its system: system(|version)#code (R5, valueset.html#compositions), or as in searches."""
+    match = _CODING.fullmatch(value) or _TOKEN.fullmatch(value)
     if match is None or not is_absolute(match[1]):
-        return  # R4 does not say how a Coding is written.
+        told = "the value of this filter must be system#code, because the property is a Coding of another code system"
+        _add(document, place, told, "Write the URL of the system, # and the code")
+        return
     definition = find(match[1])
     known: Collection[str] | None = code_systems().get(match[1])
     if known is None and definition is not None:

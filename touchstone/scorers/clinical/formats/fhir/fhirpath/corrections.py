@@ -14,11 +14,13 @@ _SPACES = re.compile(r"\s+")
 _BARE_NAMES = re.compile(r"[a-z][A-Za-z]*( or [a-z][A-Za-z]*)+")
 _UCUM = "http://unitsofmeasure.org"
 _SNOMED = "http://snomed.info/sct"
+#: R4's eld-19 and eld-20 mean the whole path, as engines did when R4 was published; since then, a pattern without ^ and $ fits a part.
+_WHOLE_PATHS = ("path.matches('[^", "path.matches('[A-Za-z]")
 #: Published expression, with single spaces → correction.
 _CORRECTIONS = {
     # Absent is not broken.
     "probability is decimal implies (probability as decimal) <= 100": "probability.empty() or (probability is decimal implies (probability as decimal) <= 100)",
-    "name.matches('[A-Z]([A-Za-z0-9_]){0,254}')": "name.empty() or name.matches('[A-Z]([A-Za-z0-9_]){0,254}')",
+    "name.matches('[A-Z]([A-Za-z0-9_]){0,254}')": "name.empty() or name.matchesFull('[A-Z]([A-Za-z0-9_]){0,254}')",
     # Meant for dates only: a Period or Timing has no length.
     "($this as dateTime).toString().length() >= 8": "$this is dateTime implies $this.toString().length() >= 8",
     # Stated on value[x] itself, which has no such child.
@@ -49,4 +51,6 @@ def corrected(expression: str) -> str:
     text = _SPACES.sub(" ", expression).strip()
     if _BARE_NAMES.fullmatch(text):
         return " or ".join(f"{name}.exists()" for name in text.split(" or "))
+    if text.startswith(_WHOLE_PATHS):
+        return expression.replace("path.matches(", "path.matchesFull(", 1)
     return _CORRECTIONS.get(text, expression)

@@ -144,9 +144,15 @@ def _on_text(act: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 
 def _matches(text: str, pattern: str) -> bool:
+    """The pattern fits some part of the text (FHIRPath 2.0, matches: "to match the whole, use ^ and $")."""
     if len(text) > MATCHED_CHARS_MAX:
         raise Undecided
-    # R4 engines match the whole text; R5 made it a search.
+    return _pattern(pattern).search(text) is not None
+
+
+def _matches_whole(text: str, pattern: str) -> bool:
+    if len(text) > MATCHED_CHARS_MAX:
+        raise Undecided
     return _pattern(pattern).fullmatch(text) is not None
 
 
@@ -216,7 +222,7 @@ FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
     "contains": _on_text(lambda text, part: part in text),
     "indexOf": _on_text(lambda text, part: text.find(part)),
     "matches": _on_text(_matches),
-    "matchesFull": _on_text(_matches),
+    "matchesFull": _on_text(_matches_whole),
     "replaceMatches": _on_text(lambda text, pattern, by: _pattern(pattern).sub(lambda match: by, text)),
     "replace": _on_text(lambda text, part, by: text.replace(part, by)),
     "upper": _on_text(lambda text: text.upper()),

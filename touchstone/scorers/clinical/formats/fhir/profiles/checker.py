@@ -181,6 +181,8 @@ class Checker(Slicing):
             self._binding(("required", rule.ceiling), value, place)
         for value_set in rule.additional:
             self._binding(("required", value_set), value, place)
+        for value_set in rule.by_usage:
+            self._document.skip(f"additional binding {shown_text(value_set)}", "it binds in a context of use (usage), which a document does not state")
         if rule.bounded:
             self._bounds(rule, value, place)
         if rule.controlled and isinstance(value, dict):
@@ -219,6 +221,8 @@ class Checker(Slicing):
         else:
             for value, at in found:
                 self._constraint(rule, value, at, depth)
+        if rule.in_one_repeat and found:
+            self._in_one_repeat(rule, [value for value, _ in found], (place, name, None))
         if rule.slices:
             self._slices(rule, found, place, depth)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
+from touchstone.scorers.clinical.formats.fhir.attachments import most_bytes
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, corrected
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, compile_invariant, definitions
 
@@ -24,7 +25,7 @@ _ADDITIONAL = frozenset({"http://hl7.org/fhir/tools/StructureDefinition/addition
 _STRICT = frozenset({"required", "maximum"})
 #: Extensions that ask a narrative for sections in languages, or for the source of each part (extensions package).
 _LANGUAGES, _SOURCES = BASE + "narrative-language-control", BASE + "narrative-source-control"
-#: The most bytes of an attachment; the package of R4 itself counts megabytes, in fractions.
+#: The most bytes of an attachment.
 _MAX_SIZE = BASE + "maxSize"
 _MAX_VALUE_SET = BASE + "elementdefinition-maxValueSet"
 #: Dots in the id of the value of a part of an extension: Extension.extension:part.value[x].
@@ -35,7 +36,9 @@ _PART_DEPTH = 2
 class Constraint:
     """One element of a profile. `slices` constrain some of its occurrences, selected by `discriminators` (type, path).
 
-    `additional`: value sets that hold besides `binding`; `shortest`: the least length of a text; `must_have_value`: no extension replaces
+    `closed`: no occurrence may be of no slice; `others_last`: such occurrences are allowed at the end only; `is_ordered`: slices come in the profile's order.
+    `additional`: value sets that hold besides `binding`; `in_one_repeat`: those that one repeat at least must keep; `by_usage`: those that bind where the
+    resource is used in a certain context; `shortest`: the least length of a text; `must_have_value`: no extension replaces
     the value; `alternatives`: the only extensions that may. `ceiling`: the value set that no code may leave, even if the binding is weak.
     `low`, `high`, `length`: bounds of the value; `size`: the most bytes of an attachment. `languages`, `sources`: what is asked of a narrative.
     """
@@ -53,16 +56,20 @@ class Constraint:
     high: Any = None
     length: int | None = None
     additional: tuple[str, ...] = ()
+    in_one_repeat: tuple[str, ...] = ()
+    by_usage: tuple[str, ...] = ()
     shortest: int | None = None
     must_have_value: bool = False
     alternatives: tuple[str, ...] = ()
-    size: int | None = None
+    size: float | None = None
     languages: tuple[str, ...] = ()
     sources: str | None = None
     must_support: bool = False
     invariants: tuple[Invariant, ...] = ()
     discriminators: tuple[tuple[str, str], ...] = ()
     closed: bool = False
+    is_ordered: bool = False
+    others_last: bool = False
     children: dict[str, Constraint] = field(default_factory=dict)
     slices: dict[str, Constraint] = field(default_factory=dict)
     # Derived from the above, once, by `derive`.
@@ -117,10 +124,11 @@ def derive(rule: Constraint) -> None:
     rule.asks_below = any(child.least for child in rule.children.values())
     rule.bounded = any(one is not None for one in (rule.low, rule.high, rule.length, rule.shortest)) or rule.must_have_value or bool(rule.alternatives)
     rule.controlled = rule.size is not None or bool(rule.languages) or rule.sources is not None
-    rule.additional = () if ignored else rule.additional
+    if ignored:
+        rule.additional = rule.in_one_repeat = rule.by_usage = ()
     has_value = bool(rule.additional) or rule.fixed is not None or rule.pattern is not None or rule.ceiling is not None
     stated = has_value or rule.bound or rule.bounded or rule.controlled or rule.asks_type or bool(rule.invariants)
-    rule.silent = not stated and not rule.children
+    rule.silent = not stated and not rule.children and not rule.by_usage
     for inner in (*rule.children.values(), *rule.slices.values()):
         derive(inner)
 
@@ -225,7 +233,7 @@ def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list
     _value_rules(at, element)
     binding = element.get("binding")
     if isinstance(binding, dict):
-        at.additional = tuple(_additional(binding))
+        at.additional, at.in_one_repeat, at.by_usage = _additional(binding)
         if isinstance(binding.get("valueSet"), str):
             at.binding = (str(binding.get("strength")), binding["valueSet"])
         ceilings = (choice(one) for one in objects(binding.get("extension")) if one.get("url") == _MAX_VALUE_SET)
@@ -236,6 +244,8 @@ def _fill(at: Constraint, element: Json, base_keys: frozenset[str], unread: list
         discriminators = [one for one in slicing.get("discriminator") or () if isinstance(one, dict)]
         at.discriminators = tuple((str(one.get("type")), str(one.get("path")).removeprefix("$this.")) for one in discriminators)
         at.closed = slicing.get("rules") == "closed"
+        at.is_ordered = slicing.get("ordered") is True
+        at.others_last = slicing.get("rules") == "openAtEnd"
     at.invariants = tuple(_invariants(element, base_keys, unread))
 
 
@@ -250,20 +260,28 @@ def _value_rules(at: Constraint, element: Json) -> None:
             at.must_have_value = value is True
         elif one.get("url") == _R5 + "valueAlternatives" and isinstance(value, str):
             at.alternatives = (*at.alternatives, value.partition("|")[0])
-        elif one.get("url") == _MAX_SIZE and isinstance(value, int | float) and not isinstance(value, bool) and value >= 1:
-            at.size = int(value)
+        elif one.get("url") == _MAX_SIZE:
+            at.size = most_bytes(value)
         elif one.get("url") == _LANGUAGES and isinstance(value, str):
             at.languages = (*at.languages, value)
         elif one.get("url") == _SOURCES and isinstance(value, str):
             at.sources = value
 
 
-def _additional(binding: Json) -> Iterator[str]:
-    """The value sets of additional bindings that bind every repeat of an element in every context (R5, ElementDefinition.binding.additional)."""
+def _additional(binding: Json) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """The value sets of additional bindings (R5, ElementDefinition.binding.additional).
+
+    Those that bind every repeat of an element, those that bind one repeat at least (`any`), and those that bind in some contexts (`usage`).
+    """
+    every: list[str] = []
+    some: list[str] = []
+    by_usage: list[str] = []
     for one in objects(binding.get("extension")):
         parts = {str(part.get("url")): held[1] for part in objects(one.get("extension")) if (held := choice(part)) is not None}
-        if one.get("url") in _ADDITIONAL and parts.get("purpose") in _STRICT and not {"usage", "any"} & parts.keys() and isinstance(parts.get("valueSet"), str):
-            yield parts["valueSet"]
+        value_set = parts.get("valueSet")
+        if one.get("url") in _ADDITIONAL and parts.get("purpose") in _STRICT and isinstance(value_set, str):
+            (by_usage if "usage" in parts else some if parts.get("any") is True else every).append(value_set)
+    return tuple(every), tuple(some), tuple(by_usage)
 
 
 def _type(one: Json) -> tuple[str, tuple[str, ...], tuple[str, ...]]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from touchstone.scorers.clinical.checks.ucum_reader import conversion
+from touchstone.scorers.clinical.checks.ucum_reader import conversion, is_valid_unit
 from touchstone.scorers.clinical.formats.fhir.document import Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, NO_CHOICES, Undecided, children, compare, plain
 
+_UCUM = "http://unitsofmeasure.org"
 _UNIT_CHARS_MAX = 200
 
 
@@ -79,6 +80,13 @@ def ordered(value: Any, bound: Any) -> int | None:
         return compare(value, bound)
     except Undecided:
         return None
+
+
+def differ_in_kind(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return True if two quantities have UCUM units of different dimensions, so that none is within a bound set by the other."""
+    units = [quantity.get("code") for quantity in (one, other) if quantity.get("system") == _UCUM]
+    texts = [unit for unit in units if isinstance(unit, str) and len(unit) <= _UNIT_CHARS_MAX]
+    return len(texts) == len((one, other)) and all(map(is_valid_unit, texts)) and conversion(texts[0], texts[1]) is None
 
 
 def absent(value: Any) -> bool:

@@ -14,6 +14,8 @@ def pin(rule: Constraint, pinned: Callable[[str, str], str]) -> None:
     if rule.ceiling is not None:
         rule.ceiling = pinned("ValueSet", rule.ceiling)
     rule.additional = tuple(pinned("ValueSet", one) for one in rule.additional)
+    rule.in_one_repeat = tuple(pinned("ValueSet", one) for one in rule.in_one_repeat)
+    rule.by_usage = tuple(pinned("ValueSet", one) for one in rule.by_usage)
     rule.types = tuple((code, _profiles(profiles, pinned), _profiles(targets, pinned)) for code, profiles, targets in rule.types)
     for inner in (*rule.children.values(), *rule.slices.values()):
         pin(inner, pinned)

@@ -30,7 +30,17 @@ def _adds_nothing(rule: Constraint, fields: list[Field]) -> bool:
         return False
     if rule.low is not None or rule.high is not None or rule.length is not None or rule.ceiling is not None:
         return False
-    if rule.size is not None or rule.languages or rule.sources or rule.additional or rule.shortest is not None or rule.must_have_value or rule.alternatives:
+    if (
+        rule.size is not None
+        or rule.languages
+        or rule.sources
+        or rule.additional
+        or rule.in_one_repeat
+        or rule.by_usage
+        or rule.shortest is not None
+        or rule.must_have_value
+        or rule.alternatives
+    ):
         return False
     first = fields[0]
     if rule.least > first.least or (rule.most is not None and (first.many or rule.most == 0)):

@@ -40,6 +40,7 @@ class Slicing(ValueChecks):
     def _slices(self, rule: Constraint, found: list[tuple[Any, Place]], place: Place, depth: int) -> None:
         """Sort the occurrences of an element into its slices, check them, and count them."""
         counts = dict.fromkeys(rule.slices, 0)
+        sorted_into: list[tuple[str, Place]] = []
         for value, at in found:
             name = self._slice_of(rule, value, at)
             if name is None:
@@ -48,12 +49,15 @@ class Slicing(ValueChecks):
                 return
             if not name and _DEFAULT in rule.slices:
                 name = _DEFAULT
+            sorted_into.append((name, at))
             if name:
                 counts[name] += 1
                 self._constraint(rule.slices[name], value, at, depth)
             elif rule.closed:
                 slices = ", ".join(shown_text(one) for one in list(rule.slices)[:CODES_MAX])
                 self._add("fhir.profiles.slice", at, f"allows only {rule.short} of these slices, and this is of none: {slices}")
+        if rule.is_ordered or rule.others_last:
+            self._order(rule, sorted_into)
         for name, cut in rule.slices.items():
             if cut.must_support:
                 self._support(cut, place, counts[name] > 0, populated=counts[name] > 0)
@@ -66,6 +70,23 @@ class Slicing(ValueChecks):
                 of_slice = f"{rule.short} {slice_text(name, cut)}"
                 message = f"allows at most {cut.most} {of_slice}; found {counts[name]}"
                 self._add("fhir.profiles.slice-too-many", at, message, remedy=f"Keep at most {cut.most} {of_slice}")
+
+    def _order(self, rule: Constraint, sorted_into: list[tuple[str, Place]]) -> None:
+        """Report the first occurrence out of order (R4, ElementDefinition.slicing.ordered), and the first of a slice after one of none (.rules openAtEnd)."""
+        names = list(rule.slices)
+        last, is_past_slices = -1, False
+        for name, at in sorted_into:
+            number = names.index(name) if name else -1
+            if name and is_past_slices and rule.others_last:
+                message = f"allows {rule.short} of none of its slices only at the end, and this is of the slice {shown_text(name)}"
+                self._add("fhir.profiles.slice-order", at, message, remedy="Move it before those that are of no slice")
+                return
+            if name and number < last and rule.is_ordered:
+                message = f"asks for its slices of {rule.short} in order, and this one ({shown_text(name)}) comes after {shown_text(names[last])}"
+                self._add("fhir.profiles.slice-order", at, message, remedy=f"Put them in this order: {', '.join(map(shown_text, names[:CODES_MAX]))}")
+                return
+            last = max(last, number)
+            is_past_slices = is_past_slices or not name
 
     def _slice_of(self, rule: Constraint, value: Any, at: Place) -> str | None:
         """The name of the slice that an occurrence belongs to; empty for none, None if a discriminator is not supported."""

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from typing import Any, Final
 
 from touchstone.schemas.result import Severity
-from touchstone.scorers.clinical.formats.fhir.attachments import decoded_size
+from touchstone.scorers.clinical.formats.fhir.attachments import stated_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment, Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import CHOICE_TYPES, NO_CHOICES, Extended, plain
 from touchstone.scorers.clinical.formats.fhir.options import may_be_kept
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import BASE, Constraint, Profile, shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
-from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, is_amount, ordered
+from touchstone.scorers.clinical.formats.fhir.profiles.matching import absent, codes_of, differ_in_kind, is_amount, ordered
 from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import amount_text, found_text, limit_text, members_text, named
 from touchstone.scorers.clinical.formats.fhir.profiles.narrative_controls import SOURCES, language_fault, without_source
 from touchstone.scorers.clinical.formats.fhir.profiles.relative_bounds import against_now
@@ -65,7 +65,11 @@ class ValueChecks(ABC):
                 order = against_now(held, bound, self._document.context.now(), wrong)
             else:
                 order = ordered(held, bound) if bound is not None and held is not None else 0
-            if order is None:
+            if order is None and isinstance(held, dict) and isinstance(bound, dict) and differ_in_kind(held, bound):
+                unit = shown_text(str(bound.get("code")))
+                asked = f"asks for {limit} {amount_text(bound)} here, and this unit cannot be converted to {unit}"
+                self._add("fhir.profiles.range", place, asked, remedy=f"Give an amount in {unit}", value=value)
+            elif order is None:
                 self._document.skip("bounds of a profile", "a value and its bound cannot be ordered")
             elif order == wrong and is_relative:
                 limit = limit_text(bound, wrong)
@@ -76,11 +80,9 @@ class ValueChecks(ABC):
 
     def _controls(self, rule: Constraint, value: dict[str, Any], place: Place) -> None:
         """Check the size of an attachment, and the sections and sources of a narrative."""
-        size, data = value.get("size"), value.get("data")
-        if not isinstance(size, int) and isinstance(data, str):
-            size = decoded_size(data)
-        if rule.size is not None and isinstance(size, int) and size > rule.size:
-            self._add("fhir.profiles.length", place, f"allows {rule.size} bytes here; found {size}", remedy=f"Shorten it to {rule.size} bytes")
+        size = stated_size(value) if rule.size is not None else None
+        if rule.size is not None and size is not None and size > rule.size:
+            self._add("fhir.profiles.length", place, f"allows {rule.size:.0f} bytes here; found {size}", remedy=f"Shorten it to {rule.size:.0f} bytes")
         div = value.get("div")
         if not isinstance(div, str):
             return
@@ -191,6 +193,18 @@ class ValueChecks(ABC):
         elif strength == "extensible" and codes:
             message = f"asks for a code of the value set {named(value_set)} where one fits{found_text(value)}"
             self._add("fhir.profiles.binding-extensible", place, message, remedy=f"{remedy} where one fits", level="info")
+
+    def _in_one_repeat(self, rule: Constraint, values: list[Any], place: Place) -> None:
+        """One repeat at least must have a code of a value set (R5, ElementDefinition.binding.additional.any)."""
+        for value_set in rule.in_one_repeat:
+            verdicts = [self._member(value, value_set) for value in values if any(True for _ in codes_of(value))]
+            if True in verdicts:
+                continue
+            if None in verdicts:
+                self._document.skip(f"binding {shown_text(value_set)}", "the value set cannot be expanded from what is installed")
+            elif not all(map(absent, values)):
+                message = f"requires a code of the value set {named(value_set)} in one {rule.short} at least{members_text(value_set)}"
+                self._add("fhir.profiles.binding", place, message, remedy=f"Add a code of {shown_text(value_set.partition('|')[0])}")
 
 
 def _undecided(rule: Constraint, keys: tuple[str, ...]) -> tuple[Invariant, ...]:
