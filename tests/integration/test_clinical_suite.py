@@ -1,8 +1,14 @@
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from tests.integration.brokers import EACH_ONCE, Broker, Namespace
 from tests.integration.workers import Worker, committed, produce, reading
+from touchstone.ops.batch.run import Run
+from touchstone.ops.batch.sources import Source
 from touchstone.schemas.case import validate_case
 from touchstone.schemas.result import Scorecard, ScoreResult
 from touchstone.schemas.trace import ProductionTrace
@@ -20,6 +26,62 @@ def sample_events() -> list[dict[str, Any]]:
 
 def card_of(result: ScoreResult) -> Scorecard:
     return Scorecard(**{name: getattr(result, name) for name in Scorecard.model_fields})
+
+
+KNOWN = """
+[[suppress]]
+code = "fhir.bindings.required"
+path = "Patient.gender"
+reason = "r"
+expires = 9999-01-01
+
+[[suppress]]
+code = "valuesets.*"
+path = "PID-8"
+reason = "r"
+expires = 9999-01-01
+
+[[suppress]]
+code = "*"
+path = "Patient.birthDate"
+reason = "r"
+expires = 2020-01-01
+
+[[suppress]]
+profile = "us-core-patient"
+reason = "r"
+expires = 9999-01-01
+"""
+HL7V2 = "MSH|^~\\&|A|B|C|D|20240101120000+0000||ADT^A01^ADT_A01|1|P|2.5.1\rEVN||20240101120000+0000\rPID|1||1^^^A&1.2.3&ISO^MR||S^J||19801340|Q\rPV1|1|I\r"
+
+
+@pytest.mark.parametrize(("broker", "runner"), [("embedded", "direct"), ("embedded", "faust")], indirect=True)
+async def test_a_list_of_known_issues_is_applied_live_as_in_a_batch(broker: Broker, namespace: Namespace, runner: str, tmp_path: Path) -> None:
+    (known := tmp_path / "known.toml").write_text(KNOWN, encoding="utf-8")
+    bad = {"resourceType": "Patient", "gender": "X", "birthDate": "2001-02-30"}
+    outputs: list[dict[str, Any]] = [{"fhir": {"content": bad}}, {"hl7v2": {"content": HL7V2}}, {"fhir": {"content": bad}, "hl7v2": {"content": HL7V2}}]
+    traces = [{"kind": "trace", "traceId": f"t{number}", "timestamp": "2026-01-02T03:04:05Z", "outputs": one} for number, one in enumerate(outputs)]
+    lines = [json.dumps({**one, "id": event_id(ProductionTrace, one)}) for one in traces]
+    (file := tmp_path / "traces.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    run = Run(SUITE, ClinicalSettings(suppress=known))
+    await asyncio.to_thread(run.score, [Source(file)])
+    batch = {one.event_id: one for one in run.entries if isinstance(one, ScoreResult)}
+    broker.create_topics(namespace.topics())
+    await produce(broker, namespace.topic("traces"), [(number % 4, line.encode(), ()) for number, line in enumerate(lines)])
+    worker = Worker(runner, namespace.environment(broker) | {"CLINICAL_SUPPRESS": str(known)}, suite=SUITE.name)
+    try:
+        async with reading(broker, namespace) as until:
+            outcomes = await until(lambda seen: len(seen.results) == len(lines), PATIENCE_S)
+    finally:
+        worker.close()
+    live = {event: ScoreResult.model_validate_json(json.dumps(results[-1])) for event, results in outcomes.results.items()}
+    assert {event: (one.config_digest, card_of(one)) for event, one in live.items()} == {
+        event: (one.config_digest, card_of(one)) for event, one in batch.items()
+    }
+    told = [one.details["suppressed"] for one in sorted(live.values(), key=lambda one: one.case_id or "")]
+    gender, sex = {"fhir.bindings.required at Patient.gender": 1}, {"valuesets.* at PID-8": 1}
+    assert told == [gender, sex, gender | sex]
+    assert all(one.label != "Pass" for one in live.values())  # the entry that expired suppresses nothing
 
 
 @EACH_ONCE

@@ -1,5 +1,6 @@
 """Reports say which findings a list of known issues suppressed."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,19 @@ def test_every_format_of_report_says_what_was_suppressed(commands: Commands, for
     assert ("fhir.bindings.required" if form == "json" else "ticket seventeen") in ran.out
     assert "1 finding suppressed" in ran.err
     assert ran.code == 0
+
+
+@pytest.mark.parametrize("form", ["console", "json", "markdown", "junit", "html"])
+def test_every_format_of_report_names_entries_that_expired_or_matched_nothing(commands: Commands, form: str) -> None:
+    Path("patient.json").write_text('{"resourceType": "Patient", "gender": "male"}', encoding="utf-8")
+    entries = "".join(f'[[suppress]]\ncode = "{code}"\nreason = "r"\nexpires = {day}\n' for code, day in (("a.old", "2020-01-01"), ("b.idle", "9999-01-01")))
+    Path("known.toml").write_text(entries, encoding="utf-8")
+    ran = commands("eval", "validate", "patient.json", "--suppress", "known.toml", "--format", form)
+    if form == "json":
+        assert json.loads(ran.out)[0]["suppress_idle"] == {"a.old": "expired", "b.idle": "unmatched"}
+    else:
+        assert "expired: suppresses nothing" in ran.out
+        assert "matched nothing: take it out" in ran.out
 
 
 def test_a_malformed_list_is_one_message_and_exit_3(commands: Commands) -> None:

@@ -77,6 +77,24 @@ def test_a_profile_is_matched_with_or_without_its_version(profile: str, matches:
     assert not of_profile.matches(finding("identifiers.oid", message="profile us-core-patient|6.1.0: a name"))
 
 
+@pytest.mark.parametrize(
+    ("profile", "code", "message", "matches"),
+    [
+        ("us-core-patient|6.1.0", "fhir.profiles.type", "it claims the profile us-core-patient|6.1.0, which is for Patient, and is a Group", True),
+        ("us-core-patient", "fhir.profiles.must-support", "must-support in the profile us-core-patient, and nowhere in the document", True),
+        ("ELR 2.5.1", "profile.value-set", "ELR 2.5.1: the code is not in the value set HL70001", True),
+        ("ELR|2.5.1", "profile.required-field", "ELR 2.5.1 requires a value of Name (usage R)", True),
+        ("ELR", "profile.statement", "ELR 2.5.1, statement 3: it must be", True),
+        ("ELR", "profile.required-segment", "The declared ELR profile requires the segment SFT", True),
+        ("EL", "profile.statement", "ELR 2.5.1, statement 3: it must be", False),
+        ("2.5.1", "profile.statement", "ELR 2.5.1, statement 3: it must be", False),
+        ("Name", "profile.required-field", "ELR 2.5.1 requires a value of Name (usage R)", False),
+    ],
+)
+def test_a_profile_is_matched_in_every_code_that_carries_one(profile: str, code: str, message: str, matches: bool) -> None:
+    assert entry(profile=profile).matches(finding(code, message=message)) is matches
+
+
 def test_a_critical_finding_is_suppressed_only_if_the_entry_says_so() -> None:
     critical = finding("fhir.structure.depth", severity="critical")
     assert not entry(code="fhir.structure.depth").matches(critical)
@@ -183,6 +201,7 @@ def test_a_report_names_what_was_suppressed_what_expired_and_what_matched_nothin
         "over: 0 suppressed until 2020-01-01 (known); expired: suppresses nothing; renew it or take it out",
         "elsewhere: 1 suppressed; not in the list at hand",
     ]
+    assert counts.idle == {"unused": "unmatched", "over": "expired"}
     assert counts.in_short == "4 findings suppressed; expired in the suppress list: 1; matched nothing in the suppress list: 1"
     assert SuppressionCounts(SuppressList(), {}).table() is None
 

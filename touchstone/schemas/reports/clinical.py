@@ -17,6 +17,10 @@ FileFormat = ClinicalFormat | Literal["trace"]
 Outcome = Literal["validated", "unvalidated", "problem", "passed_over"]
 
 
+#: Why an entry of the list of known issues suppressed nothing.
+Idle = Literal["expired", "unmatched"]
+
+
 class ClinicalEntry(Outbound):
     """One file. `format` is None where none was recognised; `scores` (0–100) is empty where nothing was validated.
 
@@ -25,7 +29,8 @@ class ClinicalEntry(Outbound):
     begin with the place of the document (`outputs.fhir/structure`), as the paths of its findings do. `findings_dropped`: findings
     beyond the bound of one file. `finding_counts`: code → severity → findings, those beyond the bound too.
     `must_support`: profile that a resource claims → must-support element → whether any document populates it; null if it cannot be decided.
-    `suppressed`: entry of the list of known issues → findings that it suppressed, which count nowhere else.
+    `suppressed`: entry of the list of known issues → findings that it suppressed, which count nowhere else. `suppress_idle`: entry that suppressed nothing in
+    the whole run → why; the same in each file.
     """
 
     file: str
@@ -42,6 +47,7 @@ class ClinicalEntry(Outbound):
     finding_counts: dict[str, dict[Severity, Count]] = Field(default_factory=dict)
     must_support: dict[str, dict[str, bool | None]] = Field(default_factory=dict)
     suppressed: dict[str, Count] = Field(default_factory=dict)
+    suppress_idle: dict[str, Idle] = Field(default_factory=dict)
 
 
 class WrittenFinding(Finding):

@@ -323,10 +323,10 @@ def json_pieces(report: ClinicalReport, _: LayoutOptions) -> Iterator[str]:
     import orjson
 
     yield "["
-    comma = ""
+    comma, idle = "", report.suppressed.idle
     for judged in report.files:
         # Line ends inside strings are escaped, so every line end here belongs to the layout.
-        text = orjson.dumps(entry_document(judged.entry), option=orjson.OPT_INDENT_2).decode().replace("\n", "\n  ")
+        text = orjson.dumps(entry_document(judged.entry) | {"suppress_idle": idle}, option=orjson.OPT_INDENT_2).decode().replace("\n", "\n  ")
         yield f"{comma}\n  {text}"
         comma = ","
     yield "\n]\n" if comma else "]\n"

@@ -20,6 +20,7 @@ from typing import Annotated, Any, Final, Self
 from pydantic import Field, StringConstraints, ValidationError, model_validator
 
 from touchstone.schemas.faults import explain
+from touchstone.schemas.reports.clinical import Idle
 from touchstone.schemas.result import Finding, Severity
 from touchstone.schemas.settings.house import Section
 from touchstone.scorers.base import ConfigError
@@ -31,10 +32,11 @@ ENTRIES_MAX: Final = 1_000
 #: Title of the table in reports.
 TITLE: Final = "Suppressed findings"
 BYTES_MAX: Final = 1_048_576
-#: Where a profile's findings name it: name and version.
-_PROFILE: Final = re.compile(r"profile (\S+?)(?:\|(\S+?))?:? ")
-#: Codes of findings that may name a profile.
-_OF_PROFILES: Final = ("fhir.profiles.", "fhir.invariants.")
+#: Where a FHIR profile's findings name it: name and version.
+_PROFILE: Final = re.compile(r"\bprofile (\S+?)(?:\|(\S+?))?[:,]? ")
+#: Codes of findings that may name a profile: of FHIR anywhere before the quoted value, of HL7 v2 at the beginning.
+_OF_FHIR: Final = ("fhir.profiles.", "fhir.invariants.")
+_OF_HL7V2: Final = "profile."
 #: An entry in the words of pydantic, which counts from 0.
 _NUMBER: Final = re.compile(r"suppress\.(\d+)[. ]")
 _BAD_DATE: Final = re.compile(r"(entry \d+: expires) (?:must be a valid date|datetimes provided)[^;]*")
@@ -90,7 +92,9 @@ class Entry(Section):
     def _matches_profile(self, finding: Finding) -> bool:
         if self.profile is None:
             return True
-        found = _PROFILE.match(finding.message) if finding.code.startswith(_OF_PROFILES) else None
+        if finding.code.startswith(_OF_HL7V2):
+            return _hl7v2_profile(self.profile).match(finding.message) is not None
+        found = _PROFILE.search(finding.message) if finding.code.startswith(_OF_FHIR) else None
         name, _, version = self.profile.rpartition("/")[2].partition("|")
         return found is not None and found[1] == name and version in {"", found[2]}
 
@@ -147,6 +151,12 @@ def _pattern(text: str) -> re.Pattern[str]:
     # Each part at its first place, without going back, so that no list is slow on long paths; the last part is at the end.
     inner = "".join(f"(?>.*?{part})" for part in others[:-1])
     return re.compile(f"{first}{inner}.*{others[-1]}", re.DOTALL)
+
+
+@lru_cache(maxsize=1_024)
+def _hl7v2_profile(text: str) -> re.Pattern[str]:
+    """How a finding of an HL7 v2 profile begins: with its title, which may end with a version."""
+    return re.compile(rf"(?:The declared )?{re.escape(text.replace('|', ' '))}(?=[ ,:])")
 
 
 def read_list(path: Path | None, *, today: date | None = None) -> SuppressList:
@@ -224,6 +234,12 @@ class SuppressionCounts:
         for name, times in sorted(self.counts.items()):
             if name not in listed:
                 yield name, "", "", f"{times:,}", "not in the list at hand"
+
+    @property
+    def idle(self) -> dict[str, Idle]:
+        """The entries that suppressed nothing in the run, and why."""
+        found: dict[str, Idle] = {entry.name: "expired" for entry in self.known.expired}
+        return found | {entry.name: "unmatched" for entry in self.known.in_force if not self.counts.get(entry.name)}
 
     def table(self) -> Table | None:
         """The entries; None without a list and without suppressed findings."""

@@ -121,9 +121,11 @@ def written(folder: Path, **files: str) -> Path:
 
 
 def judged(data: bytes, *folders: Path) -> Report:
-    """The report of a message by these profiles."""
-    report = Report()
-    check_document(data, Context(now=lambda: NOW), report, None, Profiles(load_profiles(folders)))
+    """The report of a message by these profiles. Each of their findings begins with the profile's title, by which a list of known issues finds it."""
+    report, profiles = Report(), load_profiles(folders)
+    check_document(data, Context(now=lambda: NOW), report, None, Profiles(profiles))
+    titles = tuple(one.title for one in profiles)
+    assert all(one.message.startswith(titles) for one in report.findings if one.code.startswith("profile."))
     return report
 
 

@@ -143,5 +143,5 @@ class Check:
                 sink.add("minor", "profile.length", node.path, text)
         elif element.conformance_length is not None and len(node.text) > element.conformance_length and len(node.value) > element.conformance_length:
             cut = "and receivers may cut the rest" if element.may_truncate else "and receivers need not take more"
-            text = f"The conformance length of {element.name or 'this element'} in {sink.title} is {element.conformance_length} characters, {cut}"
+            text = f"{sink.title}: the conformance length of {element.name or 'this element'} is {element.conformance_length} characters, {cut}"
             sink.add("info" if element.may_truncate else "minor", "profile.conformance-length", node.path, text)

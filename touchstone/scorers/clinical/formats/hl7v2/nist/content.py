@@ -97,9 +97,9 @@ class Content:
         if binding.code is not None:
             text, suggestion = f"{self.sink.title} asks for one code here", f"Write {binding.code[0]} of {binding.code[1]}"
         elif problem == "code":
-            text = f"The code is not in the value set {names} of {self.sink.title}"
+            text = f"{self.sink.title}: the code is not in the value set {names}"
         else:
-            text = f"The code is in the value set {names} of {self.sink.title}, and its coding system is {problem}"
+            text = f"{self.sink.title}: the code is in the value set {names}, and its coding system is {problem}"
         self.sink.add(severity, "profile.value-set" if problem == "code" else "profile.code-system", at.path, text, suggestion=suggestion)
 
     def is_member(self, target: Node, binding: Binding) -> bool | None:
