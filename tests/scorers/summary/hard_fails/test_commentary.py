@@ -23,9 +23,11 @@ CORPUS = rows("meta_commentary")
 SHARES_MIN = {
     "hard_fails_written": {"mention": 1.0, "commentary": 0.95, "whole": 1.0, "cut": 1.0},
     "hard_fails_dev": {"mention": 1.0, "commentary": 0.99, "whole": 1.0, "cut": 0.98},
-    "hard_fails_unseen": {"mention": 0.93, "commentary": 0.79, "whole": 0.97, "cut": 1.0},
+    "hard_fails_unseen": {"mention": 0.93, "commentary": 0.79, "whole": 1.0, "cut": 1.0},
     # Every second text (the odd lines) was read for these counts alone.
-    "hard_fails_third": {"mention": 1.0, "commentary": 0.78, "whole": 0.8, "cut": 0.91},
+    "hard_fails_third": {"mention": 1.0, "commentary": 0.86, "whole": 0.9, "cut": 0.91},
+    # Every third text (003, 006, …) was counted and never read.
+    "hard_fails_fourth": {"mention": 0.96, "commentary": 0.94, "whole": 1.0, "cut": 1.0},
 }
 
 
@@ -164,6 +166,29 @@ BREAD = "The bakery in Vik bakes with local oats. Its sales rose by a fifth."
         ("Later on we are told that sales rose.", BREAD, "", True),
         ("Later on we are told that sales rose.", f"We were there. {BREAD}", "", False),
         ("We are told that bread is scarce, a nurse said.", BREAD, "", False),
+        # What is left unsaid is a remark, unless the gold itself says that something is not known.
+        ("How many loaves were sold is not mentioned.", BREAD, "", True),
+        ("How many loaves were sold is not mentioned.", f"{BREAD} The cause is unexplained.", "", False),
+        ("No price for the loaf is given.", BREAD, "", True),
+        ("No price for the loaf is given to buyers.", BREAD, "", False),
+        ("Details of the recipe are missing.", BREAD, "", True),
+        # Nobody in the gold says "I".
+        ("I could not make out who baked it.", BREAD, "", True),
+        ("I could not make out who baked it.", f"I was there. {BREAD}", "", False),
+        ("Frederick I was fond of rye bread.", BREAD, "", False),
+        ("I bake every day, the baker said.", BREAD, "", False),
+        # "It" is nothing that was named.
+        ("It then goes on to explain how rye is milled.", BREAD, "", True),
+        ("It then goes on to explain how rye is milled.", f"A report came out. {BREAD}", "", False),
+        ("It begins with rye and ends with a look at sales.", BREAD, "", True),
+        ("It is about how rye is milled.", BREAD, "", True),
+        ("It is about 40 km to the mill.", BREAD, "", False),
+        # What is a few lines long is a text, whatever it is called.
+        ("The listing, only a few lines long, announces new loaves.", BREAD, "", True),
+        ("The queue, only a few metres long, moves slowly.", BREAD, "", False),
+        ("The interview with the baker revolves around rye.", BREAD, "", True),
+        ("The article described how rye is milled.", BREAD, "", True),
+        ("The article described how rye is milled.", f"An article appeared. {BREAD}", "", False),
     ],
 )
 def test_what_the_gold_tells_of_is_the_story(text: str, gold: str, source: str, fires: bool) -> None:
@@ -253,6 +278,23 @@ def test_a_hostile_beginning_costs_no_time(text: str) -> None:
         ("In my view the key point is that rents will rise.", True),
         ("Okay, so the tram line opens in May.", True),
         ("Main points of the post: fares rise.", True),
+        ("Also discussed: fares and rents.", True),
+        ("Covered here: fares and rents.", True),
+        ("Also covered are the rents.", True),
+        ("Main subject: fares.", True),
+        ("Further on, the rents are brought up.", True),
+        ("It is stressed that fares rise.", True),
+        ("Readers get to know that fares rise.", True),
+        ("Need it shorter?", True),
+        ("Sports report in two sentences: Bayern won.", True),
+        ("The text tells us nothing about fares.", True),
+        ("Fares rise, says the article.", True),
+        ("The board discussed: fares, rents and parking.", False),
+        ("Also covered with snow is the road.", False),
+        ("Further on, the rents are discussed by the council.", False),
+        ("Readers get to know the author at the fair.", False),
+        ("The letter says nothing about fares.", False),
+        ("Need is growing in the north.", False),
         ("Nothing is said about tolls in the treaty.", False),
         ("No information is given to third parties.", False),
         ("No reason was given for the delay.", False),

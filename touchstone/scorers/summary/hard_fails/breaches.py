@@ -6,7 +6,9 @@ from typing import NamedTuple
 
 from touchstone.scorers.summary.hard_fails.commentary.detection import commentary_in, told_by
 from touchstone.scorers.summary.hard_fails.commentary.dialogue import without_speech
-from touchstone.scorers.summary.hard_fails.commentary.vocabulary import FOREIGN
+from touchstone.scorers.summary.hard_fails.commentary.remarks import is_remark
+from touchstone.scorers.summary.hard_fails.commentary.story import NOTHING_UNSAID, NOTHING_WRITTEN
+from touchstone.scorers.summary.hard_fails.commentary.vocabulary import FOREIGN, NOUNS
 from touchstone.scorers.summary.hard_fails.endings.against import ends_beside, is_cut_beside
 from touchstone.scorers.summary.hard_fails.endings.whole import ends_whole
 from touchstone.scorers.summary.hard_fails.generation import Generation
@@ -24,7 +26,9 @@ FINDINGS_MAX = 20
 
 #: The source text is only searched for words: its sentences need not be exact.
 #: With these words in a text it depends on the gold what it speaks of.
-_DOUBTFUL = FOREIGN | {"we"}
+_DOUBTFUL = FOREIGN | {"we", "i", "lines", "words", "pages", "page", "paragraphs", *NOUNS}
+#: A gold that tells of no text and leaves nothing unsaid.
+_NOTHING = frozenset((NOTHING_UNSAID, NOTHING_WRITTEN))
 _WORDS = re.compile(r"[a-z]+")
 _PIECES = re.compile(r"(?<=[.!?])\s+|\n+")
 
@@ -56,13 +60,18 @@ def breaches(generation: Generation, spans: Sequence[Span], told: Told = UNTOLD)
     text = generation.text
     sentences = list(without_speech(text, spans))
     suspected = list(commentary_in(sentences))
-    if told != UNTOLD and (suspected or not _DOUBTFUL.isdisjoint(_WORDS.findall(text.lower()))):
+    if told != UNTOLD and (suspected or _is_doubtful(text, sentences)):
         narrative = [part for whole in told.narrative for part in _sentences(whole)]
         suspected = list(commentary_in(sentences, told_by(narrative, _PIECES.split(told.source))))
     found = [Breach(META_COMMENTARY, index) for index in suspected[:FINDINGS_MAX]]
     if spans and not generation.leaves and _is_cut(text, (*told.narrative, told.source)):
         found.append(Breach(TRUNCATED, len(spans) - 1))
     return found
+
+
+def _is_doubtful(text: str, sentences: Sequence[str]) -> bool:
+    """True if it depends on the gold whether a text has commentary."""
+    return not _DOUBTFUL.isdisjoint(_WORDS.findall(text.lower())) or any(is_remark(sentence.lower(), _NOTHING) for sentence in sentences)
 
 
 def _is_cut(text: str, told: Sequence[str]) -> bool:

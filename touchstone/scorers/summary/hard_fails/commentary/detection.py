@@ -18,11 +18,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
 from touchstone.scorers.summary.hard_fails.commentary.assistant import is_assistant
-from touchstone.scorers.summary.hard_fails.commentary.foreign import is_foreign
+from touchstone.scorers.summary.hard_fails.commentary.foreign import is_foreign, opens_with_it
 from touchstone.scorers.summary.hard_fails.commentary.model import score
 from touchstone.scorers.summary.hard_fails.commentary.nouns import introduces, noun_at, phrase, tokens, word_kind
+from touchstone.scorers.summary.hard_fails.commentary.remarks import is_remark
 from touchstone.scorers.summary.hard_fails.commentary.source_texts import is_about_its_source
-from touchstone.scorers.summary.hard_fails.commentary.story import belongs, told
+from touchstone.scorers.summary.hard_fails.commentary.story import belongs, sums_up_itself, told
 from touchstone.scorers.summary.hard_fails.commentary.vocabulary import ARTICLE, AUTHOR, AUTHORS, CUES, DOCUMENT, FOREIGN, PIECE, SUMMARY, TEXT
 
 #: Of these kinds of texts and writers the model is asked.
@@ -46,11 +47,21 @@ def commentary_in(sentences: Iterable[str], told: AbstractSet[str] = frozenset()
     read = [tokens(sentence) for sentence in spoken]
     for index, words in enumerate(read):
         nouns = [noun for at in range(len(words)) if (noun := noun_at(words, at))] if has_cue(words) else []
-        if has_cue(words):
+        if is_remark(spoken[index].lower(), told):
+            yield index
+        elif has_cue(words):
             following = read[index + 1] if index + 1 < len(read) else []
-            own = frozenset(noun.at for noun in nouns if phrase(words, noun) in told or belongs(words, noun, following, introduced))
+            own = frozenset(
+                noun.at for noun in nouns if (phrase(words, noun) in told and not sums_up_itself(words, noun)) or belongs(words, noun, following, introduced)
+            )
             foreign = bool(told) and not introduced and is_foreign(words, told)
-            if foreign or is_about_its_source(words, introduced, own) or is_assistant(spoken[index].lower()) or _is_likely(words, introduced, own):
+            if (
+                foreign
+                or (index == 0 and opens_with_it(words))
+                or is_about_its_source(words, introduced, own)
+                or is_assistant(spoken[index].lower())
+                or _is_likely(words, introduced, own)
+            ):
                 yield index
         introduced |= introduces(words)
         told = told | {f"this {known.removeprefix('the ')}" for noun in nouns if (known := phrase(words, noun)) in told}

@@ -16,7 +16,9 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     DISCUSSING,
     DOCUMENT,
     KINDS,
+    LACKED,
     NO_PART_SPEAKS,
+    NOTHING,
     OBJECTS,
     OF_CONTENT,
     OF_FACT,
@@ -46,7 +48,7 @@ def speaks(words: Sequence[str], noun: Noun) -> bool:
     if at < 0:
         return False
     verb, following = words[at] if at < len(words) else "", words[at + 1 : at + 6]
-    if verb in OF_FACT and list(following[:1]) == ["no"]:
+    if verb in OF_FACT and following[:1] and following[0] in (LACKED if verb == "lacks" else NOTHING):
         return noun.kind in {DOCUMENT, ARTICLE, TEXT} or noun.pointed
     if verb in {"does", "do", "doesn't", "don't", "did", "didn't"}:
         return is_silent(words, at) and noun.kind not in {SUMMARY, AUTHORS} and (verb not in {"did", "didn't"} or noun.pointed)

@@ -26,10 +26,11 @@ from touchstone.scorers.summary.hard_fails.commentary.vocabulary import (
     TALKS,
     TELLS_OF_TEXTS,
     THIRD,
+    UNSAID,
 )
 
-#: Among what a gold tells of: that it has no text in it, and nobody who says "we".
-NOTHING_WRITTEN, NOBODY_SPEAKS = "nothing is written", "nobody speaks"
+#: Among what a gold tells of: that it has no text in it, nobody who says "we" or "I", and nothing that is not known.
+NOTHING_WRITTEN, NOBODY_SPEAKS, NOTHING_UNSAID = "nothing is written", "nobody speaks", "nothing is unsaid"
 _WE = frozenset(("we", "us", "our", "i", "my"))
 #: What is not said of a plan or a law, but of the text given.
 _REMARKED, _FURTHER = frozenset(("mention", "discuss", "summarize", "summarise", "highlight")), frozenset(("also", "further", "additionally"))
@@ -63,7 +64,7 @@ def told(narrative: Iterable[Sequence[str]], source: Iterable[Sequence[str]]) ->
     `narrative`: the words of the sentences of narrative and facts, which are about their subject alone, so that each text in them is part of it.
     `source`: those of the source text, which may speak of itself: in it only a text of its own counts ("a letter", "the article in the Herald").
     """
-    found: set[str] = {NOTHING_WRITTEN, NOBODY_SPEAKS}
+    found: set[str] = {NOTHING_WRITTEN, NOBODY_SPEAKS, NOTHING_UNSAID}
     for own, sentences in ((False, narrative), (True, source)):
         for words in sentences:
             lower = [word.lower() for word in words]
@@ -71,6 +72,8 @@ def told(narrative: Iterable[Sequence[str]], source: Iterable[Sequence[str]]) ->
                 found.discard(NOTHING_WRITTEN)
             if not _WE.isdisjoint(lower):
                 found.discard(NOBODY_SPEAKS)
+            if not UNSAID.isdisjoint(lower):
+                found.discard(NOTHING_UNSAID)
             found.update(_brought(words) if own else _named(lower))
             found.update(f"the {word}" for word, by in LICENSED.items() if not own and not by.isdisjoint(lower))
     return frozenset(found)
@@ -92,6 +95,12 @@ def _brought(words: Sequence[str]) -> Iterator[str]:
     for at in range(len(words)):
         if (noun := noun_at(words, at)) and not noun.pointed and brought(words, noun):
             yield phrase(words, noun)
+
+
+def sums_up_itself(words: Sequence[str], noun: Noun) -> bool:
+    """True for "the text under review first summarises …": even a treaty that the gold tells of does not do that."""
+    at = past_adverbs(words, noun.after)
+    return at < len(words) and THIRD.get(words[at]) in {"summarise", "summarize"}
 
 
 def is_somebodys(words: Sequence[str]) -> bool:

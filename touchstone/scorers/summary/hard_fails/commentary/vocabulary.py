@@ -66,9 +66,11 @@ BRINGS = _LISTS["brings"]
 ACTED_ON, SHAPES = _LISTS["acted_on"], _LISTS["shapes"]
 TALKS, ADDRESSES, AUDIENCE = _LISTS["talks"], _LISTS["addresses"], _LISTS["audience"]
 FOREIGN, FOREIGN_KINDS, FOREIGN_REMARKS = _LISTS["foreign"], _LISTS["foreign_kinds"], _LISTS["foreign_remarks"]
-TELLS_OF_TEXTS, CARRIERS = _LISTS["tells_of_texts"] | BRINGS | FOREIGN, _LISTS["carriers"]
+#: "Will" and "minutes" hardly ever are texts where a gold has them.
+TELLS_OF_TEXTS, CARRIERS = (_LISTS["tells_of_texts"] | BRINGS | FOREIGN) - {"will", "minutes"}, _LISTS["carriers"]
 #: Texts that may be called so where somebody finds or announces something.
 LICENSED = {word: listed(by) for word, by in _TABLE["licensed"].items()}
+UNSAID = _LISTS["unsaid"]
 FINDINGS, PAPERS, REMARKS, APPEARED = _LISTS["findings"], _LISTS["papers"], _LISTS["remarks"], _LISTS["appeared"]
 #: "TL;DR: …", "In short: …" as words and marks, without the mark at the end.
 RECAPS = (
@@ -89,7 +91,7 @@ DEEDS = _LISTS["deeds"]
 OBJECTS = _LISTS["objects"]
 BOUNDARY = _LISTS["boundary"]
 HANDED = _LISTS["handed"]
-OF_FACT = _LISTS["of_fact"]
+OF_FACT, NOTHING, LACKED = _LISTS["of_fact"], _LISTS["nothing"], frozenset(("details", "information", "any"))
 OF_PART = _LISTS["of_part"]
 WRITERS = (["the", "author"], ["the", "authors"], ["the", "reader"], ["the", "writer"])
 VOCABULARY = _LISTS["vocabulary"]

@@ -9,6 +9,7 @@ from touchstone.scorers.summary.word_lists import listed
 #: A number or a part of an abbreviation before the last full stop, and the word before it.
 _STOPPED = re.compile(r"(?:(?P<before>\S+)\s+)?[$€£]?(?P<part>\d+(?:[.,:]\d+)*|(?:[A-Za-z]{1,3}\.)*[A-Za-z]{1,3})\.$")
 _ROUNDED = frozenset(("about", "around", "roughly", "nearly", "almost", "some", "approximately", "over", "under", "than", "least", "most"))
+_LAST_BRACKET = re.compile(r"\([^()]{3,120}\)$")
 _SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORDS = re.compile(r"[^\W\d_]{4,}")
 _LAST_SENTENCE = re.compile(r"[.!?][\"”’)]*\s+")
@@ -29,6 +30,8 @@ _LINES_MAX = 60
 _LAST_TWO = re.compile(r"(?<![\w.,])([\w'’-]+)\s+([\w'’%-]{2,})$")
 #: The number at the end of an item, and a unit as others write behind theirs.
 _LAST_NUMBER = re.compile(r"(?<![\w.,/])\d+(?:[.,]\d+)?$")
+#: A number word at the end of an item, and the word before it.
+_LAST_COUNTED = re.compile(r"[\w'’-]+\s+(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)$", re.IGNORECASE)
 _UNIT = re.compile(r"\s?([a-zA-Zµ%°]{1,4}(?:/[a-zA-Z]+)?)\b")
 _MARK = re.compile(r"(?:^|[\s])\(?(?P<mark>\d{1,2}|[a-h])(?P<close>[.)])$")
 #: So many words of the end are compared with the words around a number.
@@ -38,7 +41,7 @@ _NEAR_CHARS = 160
 def is_cut_beside(text: str, told: Sequence[str]) -> bool:
     """True if the end of a text, whole by itself, goes on in what the gold tells: "The height is 3." beside "3.5 m", "- furosem" beside "furosemide"."""
     end = text.rstrip()[-TAIL_CHARS:]
-    return _is_cut_number(end, told) or _is_cut_word(text, end, told) or _lacks_its_unit(text, told)
+    return _is_cut_number(end, told) or _is_cut_word(text, end, told) or _lacks_its_unit(text, told) or _goes_on_behind_bracket(end, told)
 
 
 def ends_beside(text: str, told: Sequence[str]) -> bool:
@@ -65,6 +68,12 @@ def ends_with_mark(text: str) -> bool:
     head = text.rstrip()[: -len(marked[0])].rstrip()
     opens = not head or head[-1] in ".;:,)" or head.endswith((" and", " or")) or "\n" in text.rstrip()[len(head) : -len(marked[0]) + 1]
     return opens and re.search(rf"(?:^|[\n.;:,]|\band)\s*\(?{before}{re.escape(marked['close'])}\s+\S", head) is not None
+
+
+def _goes_on_behind_bracket(end: str, told: Sequence[str]) -> bool:
+    """True if a text ends with a bracket behind which the gold's sentence goes on."""
+    bracket = _LAST_BRACKET.search(end)
+    return bracket is not None and any(re.search(rf"{re.escape(bracket[0])},?\s+[^\W\d_]", whole) for whole in told)
 
 
 def _is_cut_number(end: str, told: Sequence[str]) -> bool:
@@ -130,10 +139,21 @@ def _is_cut_word(text: str, end: str, told: Sequence[str]) -> bool:
     return bool(rests) and all(len(rest) > 1 and _INFLECTED.fullmatch(rest) is None for rest in rests)
 
 
+def _always_goes_on(words: str, told: Sequence[str]) -> bool:
+    """True if the gold has these words, and another one behind them each time: "gas for four" beside "gas for four days"."""
+    pattern = re.compile(rf"\b{re.escape(words)}(?P<on>\s+[^\W\d_])?", re.IGNORECASE)
+    found = [place["on"] for whole in told for place in pattern.finditer(whole)]
+    return bool(found) and all(found)
+
+
 def _lacks_its_unit(text: str, told: Sequence[str]) -> bool:
     """True if the last item ends with a number that the gold always writes with a unit, as another item does: "bisoprolol 2.5" below "apixaban 5 mg"."""
     items = _ITEM.findall(text)
-    last = _LAST_NUMBER.search(items[-1]) if len(items) > 1 and text.rstrip().endswith(items[-1].rstrip()) else None
+    if len(items) < 2 or not text.rstrip().endswith(items[-1].rstrip()):
+        return False
+    if (counted := _LAST_COUNTED.search(items[-1])) and _always_goes_on(counted[0], told):
+        return True
+    last = _LAST_NUMBER.search(items[-1])
     if last is None:
         return False
     units = {unit[1] for item in items[:-1] for number in re.finditer(r"\d", item) if (unit := _UNIT.match(item, number.end()))}

@@ -29,6 +29,8 @@ _CODE = re.compile(
 )
 #: A vote or a score behind a comma.
 SCORE = re.compile(r",\s\d+(?:\s?[–-]\s?|\sto\s)\d+$")
+#: A remark of some words in brackets closes a line as a full stop does: a text that breaks off hardly ever does so just there.
+REMARK = re.compile(r"\((?=[^()]*\s)[^()]{5,120}\)$")
 EMOTICON = re.compile(r"(?:^|\s)(?:[:;=8xX][-o^']?[)(\]DPp3/|]|<3|\^_?\^)$")
 TELEPHONE = re.compile(r"(?:^|[\s:])\+?\(?\d[\d ()./-]{6,}\d$")
 POSTCODE = re.compile(r"\b(?:[A-Z]{1,2}\d[A-Z\d]? ?\d[A-Z]{2}|[A-Z]{2} \d{5}(?:-\d{4})?|\d{5} [A-Z][a-z]+|[A-Z]\d[A-Z] \d[A-Z]\d)$")

@@ -31,6 +31,7 @@ from touchstone.scorers.summary.hard_fails.endings.marks import (
     INLINE_CODE,
     NOTE,
     POSTCODE,
+    REMARK,
     SCORE,
     TELEPHONE,
     ends_with_address,
@@ -124,7 +125,7 @@ def _needs_no_full_stop(end: _End) -> bool:
     return (
         ends_with_address(stripped)
         or ends_with_value(stripped)
-        or any(pattern.search(stripped) for pattern in (CITATION, TELEPHONE, POSTCODE, INLINE_CODE, SCORE))
+        or any(pattern.search(stripped) for pattern in (CITATION, TELEPHONE, POSTCODE, INLINE_CODE, SCORE, REMARK))
         or NOTE.match(lines.last) is not None
         or WITHOUT_STOP.search(end.bare) is not None
         or is_symbol(end.bare)
