@@ -12,6 +12,7 @@ from touchstone.scorers.base import ConfigError
 EXPERIMENTS = {
     "agreement": ("agreement.command", "compare verdicts with labelled files, or with the official FHIR validator (--oracle)"),
     "alarms": ("agreement.alarms", "list the findings on valid documents, by code"),
+    "hl7v2-profiles": ("agreement.profile_rules", "break the rules of HL7 v2 conformance profiles one by one, and count those that are found"),
     "consistency": ("consistency.command", "put contradictions into pairs of documents, and count those that the cross-format check finds"),
     "models evaluate": ("models.command", "measure an NLI model on labelled sets"),
     "models curve": ("models.curve", "measure up to how many words of premise an NLI model answers, and denials in other words"),

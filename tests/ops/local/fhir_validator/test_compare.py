@@ -96,9 +96,17 @@ def test_places_of_a_broken_document_stay_as_they_are(document: bytes) -> None:
 
 
 def test_what_could_not_be_looked_up_is_set_aside_and_what_is_wrong_is_not() -> None:
-    code = "Terminology_TX_NoValid_16"
-    assert set_aside(Issue("error", code, "Claim.total.currency", "not found in (http://hl7.org/fhir/ValueSet/currencies|4.0.1)")) is not None
-    assert set_aside(Issue("error", code, "Patient.gender", "not found in (http://hl7.org/fhir/ValueSet/administrative-gender|4.0.1)")) is None
+    def refused(name: str) -> Issue:
+        value_set = f"http://hl7.org/fhir/ValueSet/{name}|4.0.1"
+        reason = f"The System URI could not be determined for the code 'x' in the ValueSet '{value_set}'"
+        text = (
+            f"The value provided ('x') was not found in the value set 'X' ({value_set}), and a code is required from this value set  (error message = {reason})"
+        )
+        return Issue("error", "Terminology_TX_NoValid_16", "X.code", text)
+
+    for name in ("currencies", "mimetypes", "all-languages", "ucum-units"):
+        assert set_aside(refused(name)) == "code systems that are not in the packages"
+    assert set_aside(refused("administrative-gender")) is None
 
 
 def test_a_difference_is_explained_only_by_classes_that_cover_all_of_it() -> None:

@@ -6,43 +6,15 @@ Each class has its reason in docs/fhir-differences.md. A difference that fits no
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from touchstone.scorers.clinical.conformance.not_known import SYSTEM, VALUE_SET, why_not_known
 from touchstone.scorers.operation_outcome import Issue
 
-
-@dataclass(frozen=True, slots=True)
-class Aside:
-    """Errors of the official validator that say only that something was not available. `known`: Touchstone's code where it has the thing and finds the same."""
-
-    reason: str
-    codes: frozenset[str]
-    location: re.Pattern[str]
-    text: re.Pattern[str]
-    known: str = ""
-
-
-#: The first two are code systems that the packages name and do not hold: the validator then refuses every code, right or wrong.
-ASIDE = (
-    Aside(
-        "code systems that are not in the packages",
-        frozenset({"Terminology_TX_NoValid_1_CC", "Terminology_TX_NoValid_12", "Terminology_TX_NoValid_16"}),
-        re.compile(r""),
-        re.compile(r"error message = (A definition for CodeSystem '[^']*' could not be found|Cannot invoke)"),
-    ),
-    Aside(
-        "code systems that are not in the packages",
-        frozenset({"UNABLE_TO_INFER_CODESYSTEM", "Terminology_TX_NoValid_16"}),
-        re.compile(r""),
-        re.compile(r"http://hl7\.org/fhir/ValueSet/(mimetypes|currencies|all-languages|ucum-units)\b"),
-    ),
-    Aside(
-        "extensions whose definition is not in the packages",
-        frozenset({"Type_Specific_Checks_DT_URL_Resolve"}),
-        re.compile(r"(?i)extension\[\d+\]\.url$"),
-        re.compile(r"/StructureDefinition/"),
-        "fhir.extensions.unknown",
-    ),
-)
+#: Errors of the official validator that say only that something was not available: it then refuses every code of a system, right or wrong.
+WITHOUT_SYSTEM: Final = "code systems that are not in the packages"
+_WITHOUT_EXTENSION: Final = "extensions whose definition is not in the packages"
+_URL_OF_EXTENSION: Final = re.compile(r"(?i)extension\[\d+\]\.url$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +61,11 @@ OPEN_COMPARISON = "comparison that the values leave open"
 
 def set_aside(issue: Issue, ours: Collection[str] = ()) -> str | None:
     """Why an error does not count against a document, None if it does. `ours`: the codes of Touchstone's errors, which may know more."""
-    for rule in ASIDE:
-        if rule.known in ours:
-            continue
-        if issue.code in rule.codes and rule.location.search(issue.location) and rule.text.search(issue.text):
-            return rule.reason
-    return None
+    lacking = why_not_known(issue)
+    if lacking is not None and lacking.what in {SYSTEM, VALUE_SET}:
+        return WITHOUT_SYSTEM
+    is_address = issue.code == "Type_Specific_Checks_DT_URL_Resolve" and _URL_OF_EXTENSION.search(issue.location) and "/StructureDefinition/" in issue.text
+    return _WITHOUT_EXTENSION if is_address and "fhir.extensions.unknown" not in ours else None
 
 
 def explanations(official: Sequence[str], ours: Sequence[str], left_open: Collection[str] = ()) -> list[str]:

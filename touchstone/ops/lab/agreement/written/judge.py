@@ -12,7 +12,7 @@ from touchstone.ops.local.fhir_validator.client import Settings, read_outcome
 from touchstone.ops.local.fhir_validator.packages import found_packages, guide
 from touchstone.ops.local.fhir_validator.process import ValidatorProcess, launch_of
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.clinical.comparison.explanations import set_aside
+from touchstone.scorers.clinical.comparison.explanations import WITHOUT_SYSTEM, set_aside
 from touchstone.scorers.operation_outcome import Issue
 
 #: Loading a guide takes minutes on a busy machine.
@@ -20,8 +20,6 @@ START_TIMEOUT_S = 580.0
 ASK_TIMEOUT_S = 300.0
 OWN = "example.written#1.0.0"
 TYPES = {"json": "application/fhir+json", "xml": "application/fhir+xml", "ndjson": "application/fhir+json"}
-#: Set aside although a guide, R4 and HL7's extensions are loaded: code systems that none of them holds. An extension that none defines counts.
-_ASIDE = "code systems that are not in the packages"
 _HTTP_OK = 200
 
 
@@ -69,7 +67,8 @@ def verdict(process: ValidatorProcess, text: str, form: str = "json", *, rest_re
         place = f"line {number + 1}: " if form == "ndjson" else ""
         for issue in read_outcome(answer.body).issues:
             if issue.breaks:
-                errors += [] if set_aside(issue) == _ASIDE else [place + _told(issue)]
+                # A code system that no package holds is set aside; an extension that none of R4, HL7's extensions and the guide defines counts.
+                errors += [] if set_aside(issue) == WITHOUT_SYSTEM else [place + _told(issue)]
             elif issue.severity == "warning":
                 warnings.append(place + _told(issue))
     return {"valid": not errors, "errors": errors, "warnings": warnings}

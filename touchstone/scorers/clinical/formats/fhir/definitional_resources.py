@@ -8,10 +8,10 @@ from typing import Any
 from touchstone.scorers.clinical.checks.json_access import Json, numbered, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, Node, parse
+from touchstone.scorers.clinical.formats.fhir.filter_rules import BEYOND, Find, check_filter, parameters_of
 from touchstone.scorers.clinical.formats.fhir.references import is_absolute
 from touchstone.scorers.clinical.formats.fhir.structure_definitions import check_structure
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
-from touchstone.scorers.clinical.formats.fhir.value_set_filters import BEYOND, Find, check_filter, parameters_of
 
 #: Canonical URL of a search parameter → its code, type and bases, where R4 or a package defines it.
 _Searches = Callable[[Any], tuple[Any, Any, Sequence[Any]] | None]

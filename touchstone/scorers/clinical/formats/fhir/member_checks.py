@@ -12,6 +12,7 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath import Environment
 from touchstone.scorers.clinical.formats.fhir.member_plans import LEVELS, UNKNOWN, Plan, Step
 from touchstone.scorers.clinical.formats.fhir.names import meant
 from touchstone.scorers.clinical.formats.fhir.options import DEPTH_MAX, PER_CODE_MAX
+from touchstone.scorers.clinical.formats.fhir.remedies import remedy_of
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
 
 
@@ -27,9 +28,9 @@ class MemberChecks:
         self._undecided: set[str] = set()
 
     def _problems(self, plan: Plan, of: Type, place: Place) -> None:
-        for severity, code, name, message in plan.problems:
+        for severity, code, name, message, remedy in plan.problems:
             if code != UNKNOWN:
-                self._add(severity, code, (place, name, None) if name else place, message)
+                self._add(severity, code, (place, name, None) if name else place, message, suggestion=remedy)
                 continue
             # The name may be patient text. One like an element of this type gets a suggestion, if the finding will be kept.
             wanted = self._document.counts[code, severity] < PER_CODE_MAX
@@ -86,6 +87,6 @@ class MemberChecks:
         if verdict is False:
             verdict = rule.holds(value, Environment(resource, self._frame.root.resource, value))
         if verdict is False:
-            self._add(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", place, rule.human)
+            self._add(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", place, rule.human, suggestion=remedy_of(rule.human))
         elif verdict is None:
             self._undecided.add(rule.key)

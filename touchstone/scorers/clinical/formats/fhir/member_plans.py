@@ -13,6 +13,7 @@ from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.formats.fhir.bindings import Binding
 from touchstone.scorers.clinical.formats.fhir.fhirpath import Verdict, decide
 from touchstone.scorers.clinical.formats.fhir.options import may_be_kept
+from touchstone.scorers.clinical.formats.fhir.remedies import remedy_of
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Invariant, Type
 
 #: Plans kept per type. Plans outlive documents, which may have any number of shapes.
@@ -62,6 +63,7 @@ class Problem(NamedTuple):
     code: str
     name: str
     message: str
+    remedy: str | None = None
 
 
 @dataclass(slots=True)
@@ -146,7 +148,7 @@ class Plans:
         for rule in (*self.type.invariants, *self._more):
             verdict = decide(rule.tree, present)
             if verdict in {Verdict.FALSE, Verdict.EMPTY}:
-                problems.append(Problem(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", "", rule.human))
+                problems.append(Problem(LEVELS[rule.severity], f"fhir.invariants.{rule.key}", "", rule.human, remedy_of(rule.human)))
             elif verdict is not Verdict.TRUE:
                 left.append(rule)
         return tuple(left), len(self.type.invariants) + 1 + sum(1 for rule in self._more if rule not in left)

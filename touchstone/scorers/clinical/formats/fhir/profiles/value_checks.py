@@ -18,6 +18,7 @@ from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import amou
 from touchstone.scorers.clinical.formats.fhir.profiles.narrative_controls import SOURCES, language_fault, without_source
 from touchstone.scorers.clinical.formats.fhir.profiles.relative_bounds import against_now
 from touchstone.scorers.clinical.formats.fhir.references import Resolver, rest_parts
+from touchstone.scorers.clinical.formats.fhir.remedies import remedy_of
 from touchstone.scorers.clinical.formats.fhir.tables import Invariant, definitions
 
 _REMEDY: Final = "Change the document, or do not claim the profile"
@@ -118,7 +119,8 @@ class ValueChecks(ABC):
         verdict = invariant.holds(value, environment)
         if verdict is False:
             message = f"profile {of}: {invariant.human}"
-            self._document.add(level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}", place, message)
+            severity, code = level or LEVELS.get(invariant.severity, "minor"), f"fhir.invariants.{shown_text(invariant.key)}"
+            self._document.add(severity, code, place, message, suggestion=remedy_of(invariant.human))
         elif verdict is None:
             self._document.skip(f"invariant {shown_text(invariant.key)}", "the document alone cannot tell")
 

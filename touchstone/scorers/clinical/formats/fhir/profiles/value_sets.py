@@ -8,9 +8,9 @@ from typing import Any
 
 from touchstone.scorers.clinical.checks import registries
 from touchstone.scorers.clinical.checks.json_access import Json, objects
+from touchstone.scorers.clinical.formats.fhir.profiles.filtered_codes import Systems, filtered
 from touchstone.scorers.clinical.formats.fhir.profiles.members import Codes, Growing, Members, Rule
 from touchstone.scorers.clinical.formats.fhir.profiles.packages import KEPT_MAX, URL_CHARS_MAX, Packages
-from touchstone.scorers.clinical.formats.fhir.profiles.value_set_filters import Systems, filtered
 from touchstone.scorers.clinical.formats.fhir.tables import code_systems, composed_sets, definitions, grows, listed_sets
 from touchstone.scorers.clinical.formats.memory import Memory
 

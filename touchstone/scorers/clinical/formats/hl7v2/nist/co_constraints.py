@@ -123,7 +123,7 @@ class Tables:
     def _split(self, row: Row, segments: list[Node]) -> tuple[list[Node], list[Node]]:
         matched, left = list[Node](), list[Node]()
         for segment in segments:
-            fits = both(self._holds(cell, segment) for cell in row.selectors)
+            fits = both(self.holds(cell, segment) for cell in row.selectors)
             if fits is None:
                 self.sink.undecided.add(f"whether {row.said}")
             (matched if fits else left).append(segment)
@@ -133,14 +133,14 @@ class Tables:
         for segment in segments:
             for cell in row.constraints:
                 self.sink.fired += 1
-                held = self._holds(cell, segment)
+                held = self.holds(cell, segment)
                 found = segment.find(cell.path)
                 if held is False and found:
                     self.sink.add("major", "profile.co-constraint", found[0].path, f"{self.sink.title}: where {row.said}, {cell.name} {cell.said}")
                 elif held is None and found:
                     self.sink.undecided.add(f"{cell.name} where {row.said}")
 
-    def _holds(self, cell: Cell, segment: Node) -> bool | None:
+    def holds(self, cell: Cell, segment: Node) -> bool | None:
         """True if a cell fits a segment; an element that is missing does not fit, and breaks no constraint."""
         found = segment.find(cell.path)
         if cell.text is not None:
