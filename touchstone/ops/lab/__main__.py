@@ -21,6 +21,7 @@ EXPERIMENTS = {
     "mutants": ("mutants.command", "take fences out one by one, and see that a test fails each time"),
     "value-sets": ("value_sets", "count which value sets of FHIR packages and C-CDA can be decided, and which code systems are lacking"),
     "bench": ("bench.streams.command", "both runners beside bare loops: rates, latency, memory"),
+    "bench before": ("bench.streams.before_command", "the runners of an earlier commit beside those of this tree: what a change has won or cost"),
     "bench latency": ("bench.streams.latency_command", "from an event's append until its result was read back, and in which stage the time goes"),
     "bench scale": ("bench.streams.scale", "one, two and four workers, a long backlog, and thousands of partitions"),
     "bench nli": ("bench.nli.command", "the NLI engine and the summary suite beside the libraries' own calls"),

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -41,12 +42,16 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One of `CONTENDERS` with a consumer group and a results topic of its own. `count`: events that it has to score."""
+    """One of `CONTENDERS` with a consumer group and a results topic of its own.
+
+    `count`: events that it has to score. `tree`: another checkout, whose code it runs; None: this one's.
+    """
 
     name: str
     bootstrap: str
     count: int
     tag: str
+    tree: Path | None = None
 
     @property
     def target(self) -> str:
@@ -74,7 +79,8 @@ class Contender:
     @contextmanager
     def started(self, command: Sequence[str], settings: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
         """A process of this command line with its settings, ended with the block."""
-        process = subprocess.Popen(command, env=self.environment | dict(settings))
+        path = {} if self.tree is None else {"PYTHONPATH": str(self.tree)}
+        process = subprocess.Popen(command, env=self.environment | dict(settings) | path, cwd=self.tree)
         try:
             yield process
         finally:
