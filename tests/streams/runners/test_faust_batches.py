@@ -282,6 +282,18 @@ async def test_a_fetch_that_spans_a_rebalance_is_dropped_and_sought_back(fetchin
     assert it.consumer.told[:3] == ["fetch", "seek", "fetch"]
 
 
+async def test_a_second_fetch_that_spans_a_rebalance_is_dropped_and_sought_back(fetching: Any) -> None:
+    def overtaken() -> Any:
+        it.feed.forget()
+        it.feed.forget()
+        it.feed.fenced = False
+        return fetch(5, 6)
+
+    it = fetching(fetch(0), overtaken, fetch(3, 4))
+    assert [await it.next(), await it.next()] == [[0], [3, 4]]
+    assert it.consumer.told[:4] == ["fetch", "fetch", "seek", "fetch"]
+
+
 async def test_partitions_that_are_paused_while_a_fetch_waits_do_not_open_it_to_all(fetching: Any) -> None:
     """Faust pauses by emptying its set of active partitions, and to aiokafka an empty set means every partition."""
     it = fetching()

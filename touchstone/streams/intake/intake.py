@@ -165,6 +165,10 @@ class Intake:
             self._changed.clear()
             await self._changed.wait()
 
+    async def caught_up(self) -> None:
+        """Wait until no slice waits for its turn to be scored; a suite whose slices take no turns does not keep anyone waiting."""
+        await self._slices.caught_up()
+
     def start(self, partition: TopicPartition, records: Sequence[Record]) -> None:
         """Take up consecutive records of one partition. Never waits: ask `room` first."""
         if not records:

@@ -117,6 +117,7 @@ class SliceScorer:
         self._breaker = Breaker(lambda: Backoff(settings.retry_backoff_min_s, settings.retry_backoff_max_s), self._stages)
         self._turn = asyncio.Lock()
         self._waiting = 0
+        self._none_waits = asyncio.Event()
         #: When the case last put aside can be scored (as `time.time`); None if there is none, or its scorer does not know.
         self.again_at: float | None = None
 
@@ -129,6 +130,11 @@ class SliceScorer:
     def available_at(self) -> float:
         """Monotonic time since which every stage answers; minus infinity if none was ever away."""
         return self._stages.back_at
+
+    async def caught_up(self) -> None:
+        """Wait until no slice of an inline suite waits for its turn."""
+        while self._waiting:
+            await self._none_waits.wait()
 
     async def score(self, records: Sequence[Record], slice_: Scored) -> None:
         """Read and score a slice into `slice_`; on return all its records are counted as consumed."""
@@ -187,10 +193,13 @@ class SliceScorer:
         row = _Row(iter(records), self._oldest_ms())
         while True:
             self._waiting += 1
+            self._none_waits.clear()
             try:
                 await self._turn.acquire()
             finally:
                 self._waiting -= 1
+                if not self._waiting:
+                    self._none_waits.set()
             try:
                 slice_.begun()
                 stuck = await self._score_on(row, slice_, cards)

@@ -1,8 +1,9 @@
 """What runners share: their job, their errors and their clock."""
 
 import asyncio
+import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +19,10 @@ log = structlog.get_logger(__name__)
 
 #: How often a runner checks whether it should stop, and the longest that an idle poll waits.
 POLL_S = 0.2
-#: After a fetch that brought less than a slice, the pause before the next: what comes meanwhile shares its slice, its question and its request.
-PACE_S = 0.01
+#: The least and the longest pause after a fetch of small slices.
+PACE_S, PACE_MAX_S = 0.01, 0.1
+#: How long a second fetch waits where the one before it brought small slices.
+SOON_S = 0.005
 
 
 #: A consumer that does not choose where to read raises these: nothing is committed, or the log does not have the offset.
@@ -143,6 +146,19 @@ class Job:
         owed = dict(self.owed)
         still = await self.intake.unchanged({topic for topic, _ in owed})
         return {partition: offset for partition, offset in owed.items() if partition[0] in still}
+
+    def are_small(self, sizes: Sequence[int]) -> bool:
+        """True if what was fetched, by partition, makes slices that are not full."""
+        return sum(sizes) < len(sizes) * self.settings.worker.slice_records
+
+    async def pace(self) -> None:
+        """Pause after small slices, at least until the last one has its turn to be scored. What comes meanwhile shares a slice, a question and a request;
+        what is fetched earlier only waits for its turn in smaller ones.
+        """
+        await asyncio.sleep(PACE_S)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(PACE_MAX_S - PACE_S):
+                await self.intake.caught_up()
 
     def paid(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Note that the owed offsets have been committed, unless more are owed by now."""

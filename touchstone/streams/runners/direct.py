@@ -8,7 +8,8 @@ consumer may hand out buffered records of the old assignment in between.
 import asyncio
 import contextlib
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import structlog
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
@@ -23,7 +24,7 @@ from aiokafka.errors import (
 
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import ConfigError
-from touchstone.streams.runners.base import NOWHERE, PACE_S, POLL_S, Clock, Job, Unreadable, mixed_runners, places_of
+from touchstone.streams.runners.base import NOWHERE, POLL_S, SOON_S, Clock, Job, Unreadable, mixed_runners, places_of
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
 from touchstone.streams.wire.record_batches import UNREADABLE
@@ -200,32 +201,45 @@ async def _go_on(job: Job, consumer: AIOKafkaConsumer, listener: _Listener, plac
 
 
 async def _poll(job: Job, consumer: AIOKafkaConsumer, listener: _Listener) -> None:
-    """One round: fetch, then hand over slice by slice as the window allows."""
+    """One round: two fetches, and a pause if they brought little.
+
+    The first brings what aiokafka has fetched already, which may be a few records of one partition; the second what has come for all of them since.
+    """
     try:
         async with asyncio.timeout(POLL_S):
             await job.intake.room()
     except TimeoutError:
         return
+    sizes: list[int] = []
+    for wait_s in (POLL_S, SOON_S):
+        try:
+            fetched = await consumer.getmany(timeout_ms=int(wait_s * 1000), max_records=job.settings.worker.slice_records * 8)
+        except NOWHERE as error:
+            await _go_on(job, consumer, listener, places_of(error))
+            return
+        job.polled_at = time.monotonic()
+        # Between the fetch returning and here nothing else has run, so this epoch is the one that the records belong to.
+        if not await _hand_over(job, listener, listener.epoch, fetched):
+            return
+        sizes += map(len, fetched.values())
+        if not job.are_small(sizes):
+            return
+    await job.pace()
+
+
+async def _hand_over(job: Job, listener: _Listener, epoch: int, fetched: Mapping[TopicPartition, Sequence[Any]]) -> bool:
+    """Hand over slice by slice as the window allows. False if not all of it is: then it is not acknowledged, and the next owner fetches it again."""
     size = job.settings.worker.slice_records
-    try:
-        fetched = await consumer.getmany(timeout_ms=int(POLL_S * 1000), max_records=size * 8)
-    except NOWHERE as error:
-        await _go_on(job, consumer, listener, places_of(error))
-        return
-    job.polled_at = time.monotonic()
-    # Between the fetch returning and here nothing else has run, so this epoch is the one that the records belong to.
-    epoch = listener.epoch
     for tp, records in fetched.items():
         for begin in range(0, len(records), size):
             while not job.intake.has_room():
                 if job.stop.is_set():
-                    return  # not handed over, so never acknowledged: the next owner fetches them again
+                    return False
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(POLL_S):
                         await job.intake.room()
             if listener.epoch != epoch:
-                return
+                return False
             job.intake.start((tp.topic, tp.partition), records[begin : begin + size])
         await asyncio.sleep(0)
-    if sum(map(len, fetched.values())) < size:
-        await asyncio.sleep(PACE_S)
+    return True

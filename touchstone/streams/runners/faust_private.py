@@ -8,7 +8,7 @@ import asyncio
 import inspect
 import re
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from faust.types.tuples import TP
 from mode.services import Service, ServiceTask, WaitResults
 
 from touchstone.streams.intake.offsets import TopicPartition
-from touchstone.streams.runners.base import NOWHERE, PACE_S, POLL_S, Job, places_of
+from touchstone.streams.runners.base import NOWHERE, POLL_S, SOON_S, Job, places_of
 from touchstone.streams.runners.faust_feeds import MOVED, BatchFeed, EventFeed
 from touchstone.streams.wire.record_batches import UNREADABLE
 
@@ -275,20 +275,27 @@ class BatchFetcher(_StockFetcher):  # type: ignore[misc]
             return
         if feed.behind and not await self._begin_anew(consumer, feed):
             return
-        fetched = await consumer._getmany(active, POLL_S)  # noqa: SLF001 -- see above
-        job.polled_at = time.monotonic()
-        if not fetched:
-            return
-        if feed.epoch != epoch:
-            feed.behind = True
-            return
-        size = job.settings.worker.slice_records
+        sizes: list[int] = []
+        for wait_s in (POLL_S, SOON_S):  # as in the other runner
+            fetched = await consumer._getmany(active, wait_s)  # noqa: SLF001 -- see above
+            job.polled_at = time.monotonic()
+            if feed.epoch != epoch:
+                feed.behind = feed.behind or bool(fetched)
+                return
+            if not await self._hand_all_over(feed, epoch, fetched, job.settings.worker.slice_records):
+                return
+            sizes += map(len, fetched.values())
+            if not job.are_small(sizes):
+                return
+        await job.pace()
+
+    async def _hand_all_over(self, feed: BatchFeed, epoch: int, fetched: Mapping[TP, Sequence[Any]], size: int) -> bool:
+        """Slice by slice. False if a rebalance came between, or the channel was emptied."""
         for tp, records in fetched.items():
             for begin in range(0, len(records), size):
                 if feed.epoch != epoch or not await self._hand_over(feed.batch(epoch, (tp.topic, tp.partition), records[begin : begin + size])):
-                    return
-        if sum(map(len, fetched.values())) < size:
-            await asyncio.sleep(PACE_S)
+                    return False
+        return True
 
     async def _pause(self, job: Job) -> None:
         """Wait for room, or for partitions."""

@@ -48,3 +48,8 @@ def cpu_s(pid: int) -> float:
     except psutil.Error:
         return 0.0
     return float(times.user + times.system)
+
+
+def taken_s() -> float:
+    """Processor seconds of all cores that the host of this virtual machine has given to others, since its start; 0 where the platform does not tell."""
+    return float(getattr(psutil.cpu_times(), "steal", 0.0))

@@ -1,17 +1,14 @@
 """The runners of an earlier commit beside those of this tree, in turn on one broker: what a change has won or cost."""
 
 import asyncio
-import io
 import statistics
-import subprocess
-import tarfile
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from touchstone.ops.lab.bench.brokers import apache_kafka
 from touchstone.ops.lab.bench.output import keep, now, table
+from touchstone.ops.lab.bench.streams.commits import checked_out
 from touchstone.ops.lab.bench.streams.contenders import CONTENDERS, Contender, Run
 from touchstone.ops.lab.bench.streams.workload import GENERATIONS, create_topics, preload
 from touchstone.ops.lab.command import Arguments, at_least
@@ -27,28 +24,17 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("commit", help="of this repository: what the runners are compared with")
     parser.add_argument("--events", type=at_least(1_000), default=30_000, help="events per run (default 30,000)")
     parser.add_argument("--repeats", type=at_least(1), default=3, help="runs of each contender (default 3)")
-    parser.add_argument("--contender", choices=CONTENDERS, nargs="+", default=["confluent loop", "aiokafka loop", "direct", "faust"], help="default: all but faust-stock")
+    parser.add_argument(
+        "--contender", choices=CONTENDERS, nargs="+", default=["confluent loop", "aiokafka loop", "direct", "faust"], help="default: all but faust-stock"
+    )
     parser.output("reports/bench-before.md")
     asked = parser.parse_args(arguments)
     if (why_not := missing()) is not None:
         raise ConfigError(why_not)
-    with tempfile.TemporaryDirectory(prefix="touchstone-before-") as directory:
-        check_out(asked.commit, Path(directory))
-        report = "\n".join(asyncio.run(measure(asked.commit, Path(directory), asked.contender, asked.events, asked.repeats))) + "\n"
+    with checked_out(asked.commit) as tree:
+        report = "\n".join(asyncio.run(measure(asked.commit, tree, asked.contender, asked.events, asked.repeats))) + "\n"
     keep(report, asked.output)
     print(report)
-
-
-def check_out(commit: str, directory: Path) -> None:
-    """Write the files of a commit below a directory. Raises `ConfigError`."""
-    root = Path(__file__).parent
-    try:
-        done = subprocess.run(["git", "-C", root, "rev-parse", "--show-toplevel"], check=True, capture_output=True, text=True)
-        packed = subprocess.run(["git", "-C", done.stdout.strip(), "archive", commit], check=True, capture_output=True).stdout
-    except (OSError, subprocess.CalledProcessError):
-        raise ConfigError(f"git does not give the files of {commit!r}: this benchmark needs a checkout with git, and a commit of it") from None
-    with tarfile.open(fileobj=io.BytesIO(packed)) as files:
-        files.extractall(directory, filter="data")
 
 
 async def measure(commit: str, tree: Path, names: Sequence[str], count: int, repeats: int) -> list[str]:
@@ -60,10 +46,9 @@ async def measure(commit: str, tree: Path, names: Sequence[str], count: int, rep
         for turn in range(repeats):
             for name in names:
                 contender = Contender(name, bootstrap, count, f"{name.replace(' ', '-')}.{turn}")
-                if name in RUNNERS:
-                    before = replace(contender, tag=f"{contender.tag}.before", tree=tree)
-                    found.setdefault(f"{name}, before", []).append(await before.run())
-                found.setdefault(name, []).append(await contender.run())
+                pair = [contender] if name not in RUNNERS else [replace(contender, tag=f"{contender.tag}.before", tree=tree), contender]
+                for one in pair if turn % 2 else reversed(pair):  # who runs second has the warmer broker
+                    found.setdefault(f"{name}, before" if one.tree else name, []).append(await one.run())
     return [
         f"# Beside {commit}, {now()}",
         "",

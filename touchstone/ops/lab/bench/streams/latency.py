@@ -19,7 +19,7 @@ import psutil
 
 from touchstone.ops.lab.bench.brokers import create_topics
 from touchstone.ops.lab.bench.output import table
-from touchstone.ops.lab.bench.processes import cpu_s, process, received
+from touchstone.ops.lab.bench.processes import cpu_s, process, received, taken_s
 from touchstone.ops.lab.bench.streams.contenders import Contender
 from touchstone.ops.lab.bench.streams.workload import PARTITIONS, events
 from touchstone.ops.lab.runners import runner_of
@@ -38,7 +38,7 @@ _Place = tuple[int, int]
 class Latency:
     """`stages`: of each event, milliseconds in each of `STAGES`. `pauses`: of the worker: (cause, milliseconds).
 
-    `busy`: process → the share of one processor that it took while the load was on.
+    `busy`: process → the share of one processor that it took while the load was on; what the host of a virtual machine took for others is there, too.
     """
 
     rate: float
@@ -88,11 +88,11 @@ async def latency(contender: Contender, rate: float, seconds: float) -> Latency:
                 assert received(load, WITHIN_S) == "first ones sent"
                 assert received(reader, WITHIN_S) == "first ones read"  # the worker has joined its group
                 pids = {"worker": worker.pid, "broker": _broker(), "load": load_pid, "reader": reader_pid}
-                spent, begun = {name: cpu_s(pid) for name, pid in pids.items()}, time.monotonic()
+                spent, taken, begun = {name: cpu_s(pid) for name, pid in pids.items()}, taken_s(), time.monotonic()
                 load.send("go")
                 received(load, WITHIN_S + 3 * (WARM_S + seconds))
                 took_s = time.monotonic() - begun
-                busy = {name: (cpu_s(pid) - spent[name]) / took_s for name, pid in pids.items()}
+                busy = {name: (cpu_s(pid) - spent[name]) / took_s for name, pid in pids.items()} | {"the machine's host": (taken_s() - taken) / took_s}
             results: list[tuple[bytes, float, float]] = received(reader, WITHIN_S)
         noted = orjson.loads(notes.read_bytes())
     return _joined(rate, _appends(contender.bootstrap, source, count + PARTITIONS), results, noted, busy)
