@@ -9,9 +9,10 @@ import pytest
 from touchstone.schemas.result import Scorecard
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import ConfigError
-from touchstone.scorers.clinical.failure_modes import MODES, FailureModeSettings, build, resolve
+from touchstone.scorers.clinical.failure_modes import FailureModeSettings, build, resolve
 from touchstone.scorers.clinical.failure_modes.entries import persona_entries
 from touchstone.scorers.clinical.failure_modes.knowledge import Knowledge, knowledge
+from touchstone.scorers.clinical.failure_modes.modes import MODES
 from touchstone.scorers.clinical.reading.fhir_persona import persona_of
 
 STATINS = {"age": 58, "sex": "male", "medications": ["Atorvastatin 20 mg", "Simvastatin 40 mg"], "conditions": ["Hyperlipidemia"], "labs": ["LDL cholesterol"]}

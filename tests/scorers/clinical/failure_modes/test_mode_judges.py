@@ -13,7 +13,7 @@ from tests.scorers.clinical.failure_modes.judge_folders import EXAMPLES, FAIL, N
 from touchstone.ops.batch.call import ascore
 from touchstone.schemas.result import Failure, Scorecard
 from touchstone.scorers.base import Shed, Unavailable
-from touchstone.scorers.clinical.failure_modes import MODES, SUITE, FailureModeSettings, build
+from touchstone.scorers.clinical.failure_modes import QUESTIONS, SUITE, FailureModeSettings, build
 from touchstone.scorers.clinical.failure_modes.scorer import FailureModesScorer
 from touchstone.scorers.identity import config_digest
 from touchstone.scorers.judges.ask.message import blocks_of
@@ -160,7 +160,7 @@ async def test_judges_read_a_trace_of_which_code_knows_no_patient_and_a_pass_is_
     for said, label in ((PASS, "Review"), (FAIL, "Fail")):
         async with judged(tmp_path, said) as (scorer, _):
             card = await scorer.score(hl7)
-        assert (card.label, card.failures[0].code, set(card.components_missing)) == (label, "no_persona", set(MODES))
+        assert (card.label, card.failures[0].code, set(card.components_missing)) == (label, "no_persona", set(QUESTIONS))
 
 
 async def test_no_text_of_the_case_or_the_judge_leaves_unless_quoting_is_asked_for(tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_worker_knows_the_judges_values_and_waits_for_as_many_cases_as_a_judge
     from touchstone.schemas.settings.house import Settings
 
     made(tmp_path)
-    assert SUITE.metrics_with(settings(tmp_path)) == ("modes_passed", *MODES, NAME)
+    assert SUITE.metrics_with(settings(tmp_path)) == ("modes_passed", *QUESTIONS, NAME)
     assert SUITE.metrics_with(FailureModeSettings()) == SUITE.metrics
     assert paced(SUITE, Settings()).worker == Settings().worker
 
@@ -272,6 +272,15 @@ def test_code_alone_imports_no_client() -> None:
         "case = ProductionTrace.model_validate({'traceId': 't', 'outputs': {}, 'persona': {'age': 3, 'conditions': ['Asthma']}})\n"
         "asyncio.run(build(FailureModeSettings()).score(case))\n"
         "print([name for name in ('openai', 'httpx', 'torch') if name in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_a_process_that_only_tells_kinds_of_records_apart_loads_no_table_and_no_validator() -> None:
+    # Every worker does this for the kinds of the other suites; validators and tables were half of its start.
+    heavy = tuple(f"touchstone.scorers.clinical.{part}" for part in ("formats", "consistency", "curated", "failure_modes.modes", "failure_modes.knowledge"))
+    code = (
+        f"import sys; from touchstone.scorers.registry import known_signatures; known_signatures(); print([n for n in sys.modules if n.startswith({heavy!r})])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
 

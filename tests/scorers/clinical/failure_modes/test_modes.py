@@ -13,6 +13,7 @@ from written_cases import HAS, NEARLY
 from touchstone.scorers.clinical.failure_modes.entries import persona_entries
 from touchstone.scorers.clinical.failure_modes.knowledge import knowledge
 from touchstone.scorers.clinical.failure_modes.modes import MODES
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 
 SEXES = {"m": "male", "f": "female", "other": "other"}
 
@@ -116,3 +117,7 @@ def test_a_stay_counts_where_the_prompt_states_it_as_a_fact(prompt: str, fails: 
 )
 def test_a_brand_is_its_ingredient(drugs: list[str], fails: set[str]) -> None:
     assert of_chart({"persona": {"age": 60, "conditions": ["GERD", "Depression", "Back pain"], "medications": drugs}, "prompt": ""}) == fails
+
+
+def test_every_question_is_answered_by_code() -> None:
+    assert list(MODES) == list(QUESTIONS)

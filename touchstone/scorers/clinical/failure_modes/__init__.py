@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from touchstone.schemas.calibration import Basis
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.base import AsksJudge, ConfigError, Document, Found, Lacking
 from touchstone.scorers.clinical.batch import group
-from touchstone.scorers.clinical.failure_modes.fingerprint import fingerprint
 from touchstone.scorers.clinical.failure_modes.judging.careful_answer import careful_answer
-from touchstone.scorers.clinical.failure_modes.modes import MODES
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 from touchstone.scorers.clinical.failure_modes.settings import DOCUMENT_NAME, ENV_PREFIX, NAME, VERSION, FailureModeSettings, judge_names, resolve
 from touchstone.scorers.clinical.patient import identity_of
 from touchstone.scorers.clinical.samples import samples as traces
@@ -43,8 +42,8 @@ def build(settings: FailureModeSettings) -> FailureModesScorer:
     root = settings.judges.folder
     if "folder" in settings.judges.model_fields_set and not root.is_dir():
         raise ConfigError(f"{NAME}: judges.folder is set, and there is no folder {root}; make it with touchstone judges new, or unset it")
-    judges = standings(load_judges(root, frozenset(MODES), settings.judges.only), settings)
-    down = demoted(MODES, root)
+    judges = standings(load_judges(root, frozenset(QUESTIONS), settings.judges.only), settings)
+    down = demoted(QUESTIONS, root)
     if not judges:
         return FailureModesScorer(settings, None, down)
     from touchstone.scorers.clinical.failure_modes.judging.asking import ModeJudging
@@ -58,6 +57,13 @@ def notes(settings: FailureModeSettings) -> Iterator[str]:
     if names := judge_names(settings):
         asked = f"{len(names)} judges: {', '.join(names)}"
         yield f"{asked}; {settings.judge.model}" if settings.judge.is_usable else Lacking(f"not asked: {asked}; {settings.judge.why_unusable}")
+
+
+def fingerprint(settings: FailureModeSettings) -> dict[str, Any]:
+    """The settings that change scores and labels, with what the judges' folders hold. Raises `ConfigError`."""
+    from touchstone.scorers.clinical.failure_modes.fingerprint import fingerprint
+
+    return fingerprint(settings)
 
 
 def read(document: Document, settings: FailureModeSettings) -> Iterable[Found | Problem] | None:  # noqa: ARG001  # suites have one signature
@@ -99,16 +105,16 @@ def judges(settings: FailureModeSettings) -> dict[str, Basis]:
     from touchstone.scorers.clinical.failure_modes.judging.standing import code_digest, judge_digest
 
     code, asked = code_digest(), judge_digest(settings)
-    by_model = load_judges(settings.judges.folder, frozenset(MODES), settings.judges.only)
+    by_model = load_judges(settings.judges.folder, frozenset(QUESTIONS), settings.judges.only)
     return {
-        **{name: Basis(judge=code, labels="") for name in MODES},
+        **{name: Basis(judge=code, labels="") for name in QUESTIONS},
         **{one.name: Basis(judge=asked, prompt=one.digest, labels="") for one in by_model},
     }
 
 
 def only(settings: FailureModeSettings, name: str) -> FailureModeSettings:
     """The settings with which one judge is asked, about every trace; for a mode of code, none."""
-    if name in MODES:
+    if name in QUESTIONS:
         return settings.model_copy(update={"judge": settings.judge.model_copy(update={"enabled": False})})
     return settings.model_copy(update={"judges": settings.judges.model_copy(update={"only": (name,), "sample_rate": 1.0})})
 
@@ -137,7 +143,7 @@ SUITE = Suite(
     # One a mode would be ten columns: the names of those that failed are in the column of reasons.
     columns=(Column("modes_passed", "Modes passed"),),
     tables=tables,
-    metrics=("modes_passed", *MODES),
+    metrics=("modes_passed", *QUESTIONS),
     further_metrics=judge_names,
     judges=judges,
     only=only,
@@ -146,4 +152,4 @@ SUITE = Suite(
     group=group,
 )
 
-__all__ = ["MODES", "NAME", "SUITE", "VERSION", "FailureModeSettings", "build", "resolve"]
+__all__ = ["NAME", "QUESTIONS", "SUITE", "VERSION", "FailureModeSettings", "build", "resolve"]

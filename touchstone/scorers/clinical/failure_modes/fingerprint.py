@@ -6,7 +6,7 @@ from typing import Any
 
 from touchstone.scorers.clinical.failure_modes.judge_folders import load_judges
 from touchstone.scorers.clinical.failure_modes.judging.standing import demoted, settings_of, shown_fingerprint, standings
-from touchstone.scorers.clinical.failure_modes.modes import MODES
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 from touchstone.scorers.clinical.failure_modes.settings import FailureModeSettings
 from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 
@@ -14,8 +14,8 @@ from touchstone.scorers.judges.settings import fingerprint as judge_fingerprint
 def fingerprint(settings: FailureModeSettings) -> dict[str, Any]:
     """The settings that change scores and labels, every judge with prompt, examples and model, and whether each may decide. Raises `ConfigError`."""
     root = settings.judges.folder
-    own: dict[str, Any] = {"shadow": sorted({*settings.shadow, *demoted(MODES, root)})}
-    judges = standings(load_judges(root, frozenset(MODES), settings.judges.only), settings)
+    own: dict[str, Any] = {"shadow": sorted({*settings.shadow, *demoted(QUESTIONS, root)})}
+    judges = standings(load_judges(root, frozenset(QUESTIONS), settings.judges.only), settings)
     if not judges:
         return own
     asked = {

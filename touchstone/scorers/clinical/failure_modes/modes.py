@@ -14,6 +14,7 @@ from typing import Final
 
 from touchstone.scorers.clinical.failure_modes.entries import Entry, Persona
 from touchstone.scorers.clinical.failure_modes.knowledge import Direction, Drug, Knowledge
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 from touchstone.scorers.clinical.failure_modes.stays import STAY_TYPE, is_stay_stated
 
 LATEST_PREGNANCY_YEARS: Final = 55
@@ -265,18 +266,17 @@ def _once(found: Iterator[Seen]) -> tuple[Seen, ...]:
     return tuple(by_path.values())
 
 
-MODES: Final[Mapping[str, Mode]] = {
-    mode.name: mode
-    for mode in (
-        Mode("missing_key_lab", "Does a condition lack the lab that it is followed by?", missing_key_lab),
-        Mode("drug_without_indication", "Does the patient take a drug that nothing explains?", drug_without_indication),
-        Mode("drug_before_onset", "Does a drug begin before the condition that it is for?", drug_before_onset),
-        Mode("age_impossible", "Does the patient have a condition that nobody of this age has?", age_impossible),
-        Mode("sex_impossible", "Does the patient have a condition that nobody of this sex has?", sex_impossible),
-        Mode("missing_encounter", "Does the prompt speak of a hospital stay that no encounter is?", missing_encounter),
-        Mode("duplicate_therapy", "Does the patient take two drugs of a class of which one is taken?", duplicate_therapy),
-        Mode("lab_against_condition", "Does a lab point away from an untreated condition?", lab_against_condition),
-        Mode("late_pregnancy", "Is a patient of more than 55 years pregnant?", late_pregnancy),
-        Mode("paediatric_dose", "Does an adult take a dose for a child?", paediatric_dose),
-    )
-}
+_ASKED: Final[tuple[Callable[[Persona, Knowledge], Answer], ...]] = (
+    missing_key_lab,
+    drug_without_indication,
+    drug_before_onset,
+    age_impossible,
+    sex_impossible,
+    missing_encounter,
+    duplicate_therapy,
+    lab_against_condition,
+    late_pregnancy,
+    paediatric_dose,
+)
+#: By name, in the order of the questions.
+MODES: Final[Mapping[str, Mode]] = {ask.__name__: Mode(ask.__name__, QUESTIONS[ask.__name__], ask) for ask in _ASKED}

@@ -9,7 +9,7 @@ from touchstone.schemas.case import Case
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical.failure_modes.judge_folders import check_name
 from touchstone.scorers.clinical.failure_modes.judging.shown import text_of
-from touchstone.scorers.clinical.failure_modes.modes import MODES
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 from touchstone.scorers.clinical.failure_modes.settings import ModeJudgesSettings
 
 #: An example is shorter than the record that is judged: a prompt has several.
@@ -28,7 +28,7 @@ def example_text(case: Case) -> str | None:
 
 def check_new_name(name: str) -> None:
     """Refuse a name that no judge can have. Raises `ConfigError`."""
-    check_name(name, frozenset(MODES), name)
+    check_name(name, frozenset(QUESTIONS), name)
 
 
 def question_of(category: str, description: str) -> str:

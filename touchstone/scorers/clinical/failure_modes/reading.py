@@ -5,7 +5,7 @@ from __future__ import annotations
 from touchstone.schemas.case import Case
 from touchstone.schemas.reading import CaseReading, ChecksSection, Item, MarkState
 from touchstone.schemas.result import ScoreResult
-from touchstone.scorers.clinical.failure_modes.modes import MODES
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 from touchstone.scorers.clinical.reading.case_reading import read_case
 
 _PASSED, _FAILED = "passed", "failed"
@@ -17,7 +17,7 @@ def read_modes(case: Case | None, result: ScoreResult, name: str) -> CaseReading
     why = {one.check: one.reason for one in result.not_checked}
     shadow = set(result.details.get("shadow", ()))
     items = []
-    for mode, question in {**{one.name: one.question for one in MODES.values()}, **_judged(result)}.items():
+    for mode, question in {**QUESTIONS, **_judged(result)}.items():
         value = result.values.get(mode)
         state: MarkState = "note" if value is None or (mode in shadow and not value) else "good" if value else "bad"
         note = f"no answer: {why.get(mode, 'it is not in this result')}" if value is None else _PASSED if value else _FAILED

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from touchstone.schemas.settings.house import Section
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.failure_modes.judge_folders import check_name, judge_folders
-from touchstone.scorers.clinical.failure_modes.modes import MODES
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 from touchstone.scorers.clinical.settings import Chars, _a_list
 from touchstone.scorers.judges.ask.judge import OnBudget
 from touchstone.scorers.judges.settings import JudgeSettings, Share, resolver
@@ -46,10 +46,10 @@ class FailureModeSettings(Section):
 
     @model_validator(mode="after")
     def _known(self) -> Self:
-        if unknown := sorted(set(self.shadow) - set(MODES)):
+        if unknown := sorted(set(self.shadow) - set(QUESTIONS)):
             unknown = sorted(set(unknown) - set(judge_names(self)))
         if unknown:
-            known = [*MODES, *judge_names(self)]
+            known = [*QUESTIONS, *judge_names(self)]
             raise ValueError(f"shadow: there is no failure mode {', '.join(unknown)}; there are {', '.join(known)}")
         return self
 
@@ -59,7 +59,7 @@ def judge_names(settings: FailureModeSettings) -> tuple[str, ...]:
     try:
         paths = list(judge_folders(settings.judges.folder))
         for path in paths:
-            check_name(path.name, frozenset(MODES), str(path))
+            check_name(path.name, frozenset(QUESTIONS), str(path))
     except ConfigError:
         return ()
     only = settings.judges.only
