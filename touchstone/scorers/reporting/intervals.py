@@ -13,6 +13,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import mul
 from random import Random
 from statistics import NormalDist, StatisticsError, fmean
@@ -83,7 +84,7 @@ def mean_interval(values: Iterable[float]) -> Interval | None:
     square = math.fsum(squares)
     acceleration = math.fsum(map(mul, squares, deviations)) / (6 * square**1.5)
     # A mean lies among its values, however it is rounded and expanded.
-    ends = _resampled(deviations, acceleration) if count <= RESAMPLED_MAX else _expanded(math.sqrt(square) / count, acceleration)
+    ends = _resampled(tuple(sorted(deviations)), acceleration) if count <= RESAMPLED_MAX else _expanded(math.sqrt(square) / count, acceleration)
     low, high = (min(most, max(least, mean + end * scale)) for end in ends)
     return Interval(low=low, high=high)
 
@@ -170,10 +171,13 @@ def _joint(one: float, other: float, correlation: float) -> float:
     return math.sqrt(max(0.0, one * one - 2 * correlation * one * other + other * other))
 
 
-def _resampled(deviations: Sequence[float], acceleration: float) -> tuple[float, float]:
-    """Both ends, as deviations from the mean: percentiles of the means of resamples, adjusted for bias and skewness."""
-    # In order, so that the draws do not depend on the order in which the values came.
-    ordered, draw, count = sorted(deviations), Random(SEED), len(deviations)  # noqa: S311  # no secret is drawn
+@lru_cache(maxsize=8)
+def _resampled(ordered: tuple[float, ...], acceleration: float) -> tuple[float, float]:
+    """Both ends, as deviations from the mean: percentiles of the means of resamples, adjusted for bias and skewness.
+
+    `ordered`: the deviations in order, so that the draws do not depend on the order in which the values came. Several figures of a report often have the same.
+    """
+    draw, count = Random(SEED), len(ordered)  # noqa: S311  # no secret is drawn
     means = sorted(math.fsum(draw.choices(ordered, k=count)) / count for _ in range(RESAMPLES))
     below = (bisect_left(means, -_ROUNDING) + bisect_right(means, _ROUNDING)) / 2 / RESAMPLES
     bias = _NORMAL.inv_cdf(min(1 - 1 / RESAMPLES, max(1 / RESAMPLES, below)))

@@ -14,6 +14,8 @@ from tests.scorers.clinical.consistency.patient import ADT, CCDA, fhir
 from touchstone.scorers.clinical.formats.ccda.element_names import ElementPaths
 from touchstone.scorers.clinical.formats.hl7v2 import lexer
 from touchstone.scorers.clinical.reading.displayed import displayed
+from touchstone.scorers.clinical.reading.hl7v2_spots import _of_any as of_any
+from touchstone.scorers.clinical.reading.hl7v2_spots import _of_usual_lines as of_usual_lines
 from touchstone.scorers.clinical.reading.hl7v2_spots import displayed as messages
 from touchstone.scorers.clinical.reading.hl7v2_spots import hl7v2_spots
 from touchstone.scorers.clinical.reading.json_spots import json_spots
@@ -207,3 +209,23 @@ def test_fields_are_where_the_lexer_reads_them(values: list[str], separator: str
         assert 0 <= spot.start < spot.end <= len(text)
         if value and segment.name == "PID":
             assert text[spot.start : spot.end] == value
+
+
+@pytest.mark.parametrize(
+    ("text", "is_usual"),
+    [
+        ("MSH|^~\\&|A\nPID|1\nOBX|1\nOBX|2\n", True),
+        ("MSH|^~\\&|A\n\nPID|1\nZXY|1", True),
+        ("MSH|^~\\&|A\nPID|1\nMSH|^~\\&|B\nPID|2", False),
+        ("MSH|^~\\&|A\nPID|1\nBTS|1", False),
+        ("MSH|^~\\&|A\nPID\nwhat is this", False),
+        ("MSH|^~\\&|A\n PID|1", False),
+        ("MSH|^~\\&#|A\nPID|1", False),
+        ("MSH$%~\\&$A\nPID$1", False),
+        ("PID|1\nMSH|^~\\&|A", False),
+        ("", False),
+    ],
+)
+def test_segments_of_a_usual_message_are_found_without_the_lexer_at_the_same_lines(text: str, is_usual: bool) -> None:
+    quick = of_usual_lines(text.split("\n"))
+    assert quick == (of_any(text) if is_usual else None)

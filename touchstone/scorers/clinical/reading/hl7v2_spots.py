@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Final
+from itertools import accumulate
+from typing import Final, TypeAlias
 
 from touchstone.scorers.clinical.formats.hl7v2 import lexer
 from touchstone.scorers.clinical.reading.spots import Spot
@@ -16,6 +17,12 @@ _PATH: Final = re.compile(
 )
 
 
+#: (message, name of the segment, its number) → its line, from 1, and the delimiters.
+_Segments: TypeAlias = dict[tuple[int, str, int], tuple[int, str]]
+#: A header with the delimiters that nearly all messages have: HL7 recommends them.
+_USUAL_HEADER: Final = f"MSH{lexer.USUAL[0]}{lexer.USUAL[1:]}{lexer.USUAL[0]}"
+
+
 def displayed(text: str) -> str:
     """The text of messages with a line for each segment, as the lexer counts them."""
     return "\n".join(lexer.lines_of(text, []))
@@ -23,18 +30,42 @@ def displayed(text: str) -> str:
 
 def hl7v2_spots(text: str, paths: Iterable[str]) -> dict[str, Spot | None]:
     """The place of each path in displayed messages; a segment that is absent has its message's header as the nearest one. None for what is no such path."""
-    read = lexer.read(text)
-    begins = [0, *(found.end() for found in re.finditer("\n", text))]
-    segments: dict[tuple[int, str, int], tuple[lexer.Segment, str]] = {}
-    for message in read.messages:
-        for segment in message.segments:
-            segments[message.number, segment.name, segment.number] = segment, message.delimiters
-    for segment in (*read.envelope, *read.strays):
-        segments.setdefault((1, segment.name, segment.number), (segment, lexer.USUAL))
+    lines = text.split("\n")
+    begins = list(accumulate(map((1).__add__, map(len, lines[:-1])), initial=0))
+    segments = _of_usual_lines(lines) or _of_any(text)
     return {path: _spot(text, begins, segments, path) for path in paths}
 
 
-def _spot(text: str, begins: list[int], segments: dict[tuple[int, str, int], tuple[lexer.Segment, str]], path: str) -> Spot | None:
+def _of_any(text: str) -> _Segments:
+    """The segments of any messages, as the lexer reads them."""
+    read = lexer.read(text)
+    segments: _Segments = {}
+    for message in read.messages:
+        for segment in message.segments:
+            segments[message.number, segment.name, segment.number] = segment.line, message.delimiters
+    for segment in (*read.envelope, *read.strays):
+        segments.setdefault((1, segment.name, segment.number), (segment.line, lexer.USUAL))
+    return segments
+
+
+def _of_usual_lines(lines: list[str]) -> _Segments | None:
+    """The same for one message with the usual delimiters, whose lines are all segments of it: most findings are in such; None for any other text."""
+    if not lines[0].startswith(_USUAL_HEADER) or len(lines) > lexer.SEGMENTS_MAX:
+        return None
+    segments: _Segments = {(1, "MSH", 1): (1, lexer.USUAL)}
+    counts: dict[str, int] = {"MSH": 1}
+    for number, line in enumerate(lines[1:], start=2):
+        if not line:
+            continue
+        name = line[:3]
+        if line[3:4] != "|" or not lexer.is_inner(name):
+            return None
+        counts[name] = count = counts.get(name, 0) + 1
+        segments[1, name, count] = number, lexer.USUAL
+    return segments
+
+
+def _spot(text: str, begins: list[int], segments: _Segments, path: str) -> Spot | None:
     found = _PATH.match(path)
     if found is None:
         return None
@@ -45,12 +76,12 @@ def _spot(text: str, begins: list[int], segments: dict[tuple[int, str, int], tup
     held = segments.get((message, found["name"], int(found["number"] or 1)))
     if held is None:
         header = segments.get((message, "MSH", 1))
-        return _name_of(_line(text, begins, header[0].line if header is not None else 1), is_exact=False)
-    segment, delimiters = held
-    line = _line(text, begins, segment.line)
+        return _name_of(_line(text, begins, header[0] if header is not None else 1), is_exact=False)
+    number, delimiters = held
+    line = _line(text, begins, number)
     if found["field"] is None:
         return _name_of(line)
-    return _field(text, line, segment.name, delimiters, [int(found[name]) if found[name] else None for name in ("field", "repetition", "component", "part")])
+    return _field(text, line, found["name"], delimiters, [int(found[name]) if found[name] else None for name in ("field", "repetition", "component", "part")])
 
 
 def _line(text: str, begins: list[int], number: int) -> Spot:
