@@ -35,3 +35,22 @@ def test_scoring_loads_no_module_of_a_worker(scored: str, tmp_path: Path) -> Non
     assert "touchstone.scorers.scoring" in loaded
     heavy = ("touchstone.streams", "touchstone.ops.store", "prometheus_client", "aiokafka", "sqlalchemy")
     assert [name for name in loaded if name.startswith(heavy)] == []
+
+
+def test_scoring_a_file_loads_nothing_of_a_comparison_or_of_other_processes(tmp_path: Path) -> None:
+    """Each costs milliseconds of a command that takes less than a second; only `--against` and `--jobs` need them."""
+    (tmp_path / "cases.json").write_text(json.dumps(CASE))
+    run = subprocess.run([sys.executable, "-c", f"import json, sys\n{FROM_A_FILE}\n{LOADED}"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    loaded = json.loads(run.stdout.splitlines()[-1])
+    needless = (
+        "touchstone.ops.reports.comparing",
+        "touchstone.ops.reports.earlier",
+        "touchstone.ops.batch.pool",
+        "sqlite3",
+        "multiprocessing",
+        "http.",
+        "openai",
+    )
+    assert [name for name in loaded if name.startswith(needless)] == []
+    suites = {name.split(".")[2] for name in loaded if name.startswith("touchstone.scorers.")}
+    assert not suites & {"clinical", "grounded", "summary", "engines"}

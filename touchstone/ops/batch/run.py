@@ -11,7 +11,6 @@ from touchstone.ops.batch.cases import Admit, BatchCase, cases_of
 from touchstone.ops.batch.entries import Entries
 from touchstone.ops.batch.executor import scored
 from touchstone.ops.batch.packing import Packed, packed, unpacked
-from touchstone.ops.batch.pool import Work, in_processes
 from touchstone.ops.batch.reading import BOUNDS
 from touchstone.ops.batch.sources import Source
 from touchstone.ops.batch.worst import WorstCases
@@ -60,6 +59,8 @@ class Run:
         counted = self._counted(sources)
         if self.jobs > 1:
             most = self.worst.most if self.worst is not None else 0
+            from touchstone.ops.batch.pool import Work, in_processes
+
             work = Work(self.suite.name, self.settings, self.admit, self.files, self.score_timeout_s, most)
             for entry in in_processes(counted, scoring, work, self.jobs):
                 self._take(entry)

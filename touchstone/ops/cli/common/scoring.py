@@ -226,13 +226,14 @@ def end_with(suite: "Suite", verdict: "Verdict") -> NoReturn:
 
 def earlier_report(suite: "Suite", compared: "AgainstOptions") -> "Reported | None":
     """The earlier report that `--against` names, read before anything is scored. Raises `ConfigError`."""
-    from touchstone.ops.reports.earlier import read_report
     from touchstone.scorers.base import ConfigError
 
     if compared.against is None:
         if compared.max_drop is not None:
             raise ConfigError("--max-drop needs an earlier batch; name one with --against")
         return None
+    from touchstone.ops.reports.earlier import read_report
+
     with suite_step(suite, "view" if suite.reported_cases is None else "reported_cases"):
         return read_report(Path(compared.against), suite)
 

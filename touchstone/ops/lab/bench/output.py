@@ -1,5 +1,6 @@
 """Output that the benchmarks share: Markdown tables, and a report that is printed and kept."""
 
+import statistics
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +13,11 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def _row(cells: Sequence[str]) -> str:
     return "|" + "|".join(f" {cell} " if cell else " " for cell in cells) + "|"
+
+
+def spread(values: Sequence[float]) -> tuple[str, str]:
+    """The median, and the least to the most."""
+    return f"{statistics.median(values):,.0f}", f"{min(values):,.0f}–{max(values):,.0f}"
 
 
 def now() -> str:

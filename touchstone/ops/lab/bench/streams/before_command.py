@@ -1,13 +1,12 @@
 """The runners of an earlier commit beside those of this tree, in turn on one broker: what a change has won or cost."""
 
 import asyncio
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from touchstone.ops.lab.bench.brokers import apache_kafka
-from touchstone.ops.lab.bench.output import keep, now, table
+from touchstone.ops.lab.bench.output import keep, now, spread, table
 from touchstone.ops.lab.bench.streams.commits import checked_out
 from touchstone.ops.lab.bench.streams.contenders import CONTENDERS, Contender, Run
 from touchstone.ops.lab.bench.streams.workload import GENERATIONS, create_topics, preload
@@ -60,8 +59,3 @@ async def measure(commit: str, tree: Path, names: Sequence[str], count: int, rep
             [(name, *spread([run.rate for run in runs]), *spread([run.cpu_us for run in runs])) for name, runs in found.items()],
         ),
     ]
-
-
-def spread(values: Sequence[float]) -> tuple[str, str]:
-    """The median, and the least to the most."""
-    return f"{statistics.median(values):,.0f}", f"{min(values):,.0f}–{max(values):,.0f}"

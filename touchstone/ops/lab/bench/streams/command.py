@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from touchstone.ops.lab.bench.brokers import apache_kafka
-from touchstone.ops.lab.bench.output import keep, now, table
+from touchstone.ops.lab.bench.output import keep, now, spread, table
 from touchstone.ops.lab.bench.streams.contenders import CONTENDERS, Contender, Run
 from touchstone.ops.lab.bench.streams.in_process import rows_per_second, steps_us
 from touchstone.ops.lab.bench.streams.latency import latency
@@ -103,16 +103,24 @@ async def in_one_process() -> list[str]:
 def throughput(runs: list[Run], rates: dict[str, float]) -> list[str]:
     """(b): each contender over the better and over the plainer loop."""
     best, plain = max(rates["confluent loop"], rates["aiokafka loop"]), rates["aiokafka loop"]
-    cpu = {name: statistics.median(run.cpu_us for run in runs if run.contender == name) for name in CONTENDERS}
+    by_name = {name: [run for run in runs if run.contender == name] for name in CONTENDERS}
+    head = ("", "events/s: median", "min–max", "over the better loop", "over the aiokafka loop", "processor µs per event: median", "min–max")
+    rows = [
+        (
+            name,
+            *spread([run.rate for run in mine]),
+            f"{rates[name] / best:.2f}",
+            f"{rates[name] / plain:.2f}",
+            *spread([run.cpu_us for run in mine]),
+        )
+        for name, mine in by_name.items()
+    ]
     return [
         "## (b) consume → score → produce → commit, one process each",
         "",
         f"Medians of {len(runs) // len(CONTENDERS)} runs in turn, {runs[0].events:,} events counted in each.",
         "",
-        *table(
-            ("", "events/s", "over the better loop", "over the aiokafka loop", "processor µs per event"),
-            [(name, f"{rates[name]:,.0f}", f"{rates[name] / best:.2f}", f"{rates[name] / plain:.2f}", f"{cpu[name]:.0f}") for name in CONTENDERS],
-        ),
+        *table(head, rows),
     ]
 
 
