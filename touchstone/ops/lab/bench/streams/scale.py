@@ -13,6 +13,8 @@ from contextlib import ExitStack, contextmanager
 
 import psutil
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import GroupCoordinatorNotAvailableError
 
 from touchstone.ops.lab.bench.brokers import apache_kafka, create_topics
 from touchstone.ops.lab.bench.output import keep, now, table
@@ -62,22 +64,35 @@ async def measure(runners: Sequence[str], count: int, backlog: int, partitions: 
 
 
 async def workers(bootstrap: str, runners: Sequence[str], count: int) -> list[str]:
-    """Rate and processor time an event of several workers over those of one."""
-    await create_topics(bootstrap, ["scale.in"], PARTITIONS)
-    await fill(bootstrap, "scale.in", count, PARTITIONS)
+    """Rate and processor time an event of several workers over those of one. Events come once all have joined: a start costs as much as thousands of them."""
     rows = []
     for runner in runners:
         alone = 0.0
         for number in WORKERS:
-            seconds, first, cpu = 0.0, 0, 0.0
-            async for pids, done in worked_off(bootstrap, runner, f"{runner}.{number}", "scale.in", number, count):
-                if not first and done >= count // 5:
-                    first, seconds, cpu = done, time.monotonic(), sum(map(cpu_s, pids))
+            tag, begun, cpu = f"{runner}.{number}", 0.0, 0.0
+            await create_topics(bootstrap, [f"scale.in.{tag}"], PARTITIONS)
+            async for pids, _ in worked_off(bootstrap, runner, tag, f"scale.in.{tag}", number, count):
+                if not begun and await have_joined(bootstrap, f"scale.{tag}.safe_v0", number):
+                    begun, cpu = time.monotonic(), sum(map(cpu_s, pids))
+                    await fill(bootstrap, f"scale.in.{tag}", count, PARTITIONS)
                 last, spent = time.monotonic(), sum(map(cpu_s, pids))
-            us = (spent - cpu) / (count - first) * 1e6
+            us = (spent - cpu) / count * 1e6
             alone = alone or us
-            rows.append((runner, str(number), f"{(count - first) / (last - seconds):,.0f}", f"{us:.0f}", f"{us / alone:.2f}"))
+            rows.append((runner, str(number), f"{count / (last - begun):,.0f}", f"{us:.0f}", f"{us / alone:.2f}"))
     return table(("", "workers", "events/s", "processor µs per event", "over one worker"), rows)
+
+
+async def have_joined(bootstrap: str, group: str, number: int) -> bool:
+    """Whether a group has so many members, and is at rest."""
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    try:
+        (found,) = (await admin.describe_consumer_groups([group]))[0].groups
+    except GroupCoordinatorNotAvailableError:  # nobody has joined a group yet
+        return False
+    finally:
+        await admin.close()
+    return found[2] == "Stable" and len(found[5]) == number
 
 
 async def memory(bootstrap: str, runners: Sequence[str], count: int) -> list[str]:
@@ -168,8 +183,6 @@ async def fill(bootstrap: str, topic: str, count: int, partitions: int) -> None:
 
 async def committed(bootstrap: str, group: str, topic: str, partitions: int) -> str:
     """How many partitions have their end committed."""
-    from aiokafka.admin import AIOKafkaAdminClient
-
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
     await admin.start()
     try:
