@@ -125,7 +125,12 @@ class Checker(Slicing):
         return shown_text(url) if is_known or self._document.context.quote else "of another publisher (its URL is shown with quote)"
 
     def _us_core(self, url: str, profile: Profile | None) -> bool:
-        """Check the invariants of US Core that the package at hand, if any, does not state. Returns True if US Core states any on this profile."""
+        """Check the invariants of US Core that the package at hand, if any, does not state. Returns True if US Core states any on this profile.
+
+        A claim that names its version is judged by that version's own rules alone, where it is at hand.
+        """
+        if profile is not None and "|" in url:
+            return any(True for _ in rules_of(url))
         known = False
         title = f"{profile.title} (a rule of other versions of US Core)" if profile is not None else shown_text(url.rsplit("/", 1)[-1])
         for kind, rule in rules_of(url):
