@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.scorers.clinical.fhir.resources import PLAIN, codes, report
+from tests.scorers.clinical.fhir.resources import PLAIN, codes, definition, report
 from touchstone.scorers.clinical.formats.fhir import Options, is_valid
 
 HL7 = "http://hl7.org/fhir/StructureDefinition/"
@@ -231,7 +233,28 @@ def test_an_answer_refers_to_a_type_that_the_item_names(reference: str, options:
     assert [one.severity for one in report(made, options).findings if one.code == ANSWER] == severities
 
 
-def test_the_profile_of_an_answers_target_is_listed_as_not_checked() -> None:
-    item = question("reference", **bound("questionnaire-referenceProfile", valueCanonical="http://a.test/sd"))
-    made = report(response([item], {"linkId": "q1", "answer": [{"valueReference": {"reference": "Patient/1"}}]}))
-    assert any(skipped.check == "profiles of answers that are references" for skipped in made.not_checked)
+@pytest.mark.parametrize(
+    ("reference", "profiles", "fault", "is_open"),
+    [
+        ("#born", ["http://a.test/sd"], False, False),
+        ("#born", ["http://hl7.org/fhir/StructureDefinition/Group", "http://a.test/sd"], False, False),  # one of several suffices
+        ("#unborn", ["http://hl7.org/fhir/StructureDefinition/Patient"], False, False),
+        ("#unborn", ["http://a.test/sd"], True, False),
+        ("#unborn", ["http://a.test/sd", "http://hl7.org/fhir/StructureDefinition/Group"], True, False),
+        ("#g", ["http://a.test/sd"], True, False),
+        ("#unborn", ["http://a.test/sd", "http://nobody.test/sd"], False, True),
+        ("Patient/1", ["http://a.test/sd"], False, True),
+    ],
+)
+def test_an_answer_refers_to_a_resource_that_conforms_to_a_profile_of_the_item(
+    tmp_path: Path, reference: str, profiles: list[str], fault: bool, is_open: bool
+) -> None:
+    (tmp_path / "a.json").write_text(json.dumps(definition({"id": "Patient.birthDate", "path": "Patient.birthDate", "min": 1})))
+    item = question("reference", extension=[bound("questionnaire-referenceProfile", valueCanonical=one)["extension"][0] for one in profiles])
+    made = response([item], {"linkId": "q1", "answer": [{"valueReference": {"reference": reference}}]})
+    people = [{"resourceType": "Patient", "id": "born", "birthDate": "1980"}, {"resourceType": "Patient", "id": "unborn"}]
+    made["contained"] += [*people, {"resourceType": "Group", "id": "g", "type": "person", "actual": True}]
+    judged = report(made, replace(PLAIN, packages=(tmp_path / "a.json",)))
+    assert [one.severity for one in judged.findings if one.code == ANSWER] == (["major"] if fault else [])
+    assert not [one for one in judged.findings if one.code.startswith("fhir.profiles")]
+    assert any(skipped.check == "profiles of answers that are references" for skipped in judged.not_checked) is is_open

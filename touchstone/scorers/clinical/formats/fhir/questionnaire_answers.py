@@ -14,6 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.attachments import most_bytes, sta
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import shown_text
 from touchstone.scorers.clinical.formats.fhir.profiles.matching import differ_in_kind, ordered
+from touchstone.scorers.clinical.formats.fhir.profiles.message_texts import named
 from touchstone.scorers.clinical.formats.fhir.references import relative_type, rest_parts
 
 #: Codes that one message lists.
@@ -58,11 +59,17 @@ def same_answer(one: tuple[str, Any], other: tuple[str, Any]) -> bool:
 
 
 class AnswerChecks:
-    """Checks answers to one item of a Questionnaire. `target`: the type of what a reference finds in the document; None if it finds nothing there."""
+    """Checks answers to one item of a Questionnaire.
 
-    def __init__(self, document: Document, item: Json, member: Membership, target: Callable[[str], str | None] = lambda _: None) -> None:
+    `target`: the type of what a reference finds in the document; None if it finds nothing there. `conforms`: (reference, profile) → whether that resource
+    conforms to a profile; None if that is not known.
+    """
+
+    def __init__(
+        self, document: Document, item: Json, member: Membership, target: Callable[[str], str | None], conforms: Callable[[str, str], bool | None]
+    ) -> None:
         self._document = document
-        self._target = target
+        self._target, self._conforms = target, conforms
         self._item = item
         self._member = member
         self._options = [(value, option) for option in objects(item.get("answerOption")) if (value := choice(option)) is not None]
@@ -210,8 +217,7 @@ class AnswerChecks:
         kind = parts[1] if parts is not None else relative_type(url) if isinstance(url, str) else None
         target = self._target(url) if isinstance(url, str) else None
         kind = target or kind or reference.get("type")
-        if any(True for _ in extensions(self._item, "questionnaire-referenceProfile")):
-            self._document.skip("profiles of answers that are references", "they are not applied")
+        self._profiles(url, place)
         if allowed and isinstance(kind, str) and kind not in allowed:
             named = " or ".join(sorted(map(str, allowed)))
             # Only the type of a resource outside the document is known, so this is not counted against the document.
@@ -220,6 +226,18 @@ class AnswerChecks:
             self._document.add(level, "fhir.questionnaires.answer", place, told, suggestion=f"Refer to {named}")
         elif allowed and not isinstance(kind, str):
             self._document.skip("types of answers that are references", "their URL does not tell what they refer to")
+
+    def _profiles(self, url: Any, place: Place) -> None:
+        """The target conforms to one at least of the profiles that the item names (extension questionnaire-referenceProfile)."""
+        profiles = [value for _, value in extensions(self._item, "questionnaire-referenceProfile") if isinstance(value, str)]
+        verdicts = [self._conforms(url, one) if isinstance(url, str) else None for one in profiles]
+        if not profiles or True in verdicts:
+            return
+        if None in verdicts:
+            self._document.skip("profiles of answers that are references", "the resource is not in the document, or a profile is not at hand")
+            return
+        listed = ", ".join(named(one) for one in profiles[:_CODES_MAX])
+        self._add(place, f"an answer to this item refers to a resource that conforms to {listed}, and this one does not", f"See the profile {listed}")
 
     def is_exclusive(self, answer: Json) -> bool:
         """Return True if an answer is an option that excludes all others."""

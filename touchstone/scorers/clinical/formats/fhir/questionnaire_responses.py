@@ -8,6 +8,7 @@ from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import Undecided, compare
 from touchstone.scorers.clinical.formats.fhir.named_definitions import with_definition
+from touchstone.scorers.clinical.formats.fhir.profiles.checker import Checker
 from touchstone.scorers.clinical.formats.fhir.profiles.library import Library
 from touchstone.scorers.clinical.formats.fhir.questionnaire_answers import AnswerChecks, Membership, extensions, same_answer
 from touchstone.scorers.clinical.formats.fhir.references import Resolver
@@ -32,6 +33,7 @@ class _Response:
         self._frame = frame
         self._questionnaire = questionnaire
         self._resolver = resolver
+        self._at_hand = at_hand
         self._member = _membership(questionnaire, at_hand)
         self._unfinished = frame.text("status") in {"in-progress", "entered-in-error", "stopped"}
         self._defined = {str(item.get("linkId")): item for item in _below(questionnaire)}
@@ -40,6 +42,11 @@ class _Response:
     def _type_of(self, reference: str) -> str | None:
         target = self._resolver.anywhere(self._frame, reference)
         return target.type if target is not None else None
+
+    def _conforms(self, reference: str, profile: str) -> bool | None:
+        """True if a reference finds a resource in the document that conforms to a profile; None if it finds none, or the profile is not at hand."""
+        target = self._resolver.anywhere(self._frame, reference)
+        return None if target is None else Checker(self._document, self._resolver, self._at_hand).conforms(target, profile)
 
     def _add(self, place: Place, message: str, remedy: str = "Correct the response, or name the Questionnaire that it answers") -> None:
         self._document.add("major", _CODE, place, message, suggestion=remedy)
@@ -123,7 +130,7 @@ class _Response:
             self._add(at, "this item may have only one answer", "Keep one answer")
         if valued:
             self._occurrences(wanted, len(valued), at, "answers")
-        rule = AnswerChecks(self._document, wanted, self._member, self._type_of)
+        rule = AnswerChecks(self._document, wanted, self._member, self._type_of, self._conforms)
         for index, answer in enumerate(answers):
             self._document.report.fired("questionnaires")
             rule.check(answer, (at, "answer", index))

@@ -265,6 +265,13 @@ class Checker(Slicing):
             message = f"asks for a value that conforms to one of {allows}, and it conforms to none"
             self._add("fhir.profiles.choice", place, message, remedy=f"See the profiles {allows}")
 
+    def conforms(self, frame: Frame, url: str) -> bool | None:
+        """True if a resource conforms to a profile; None if the profile is not at hand. Reports nothing."""
+        if not is_base(url) and self.find(url) is None:
+            return None
+        self._frame = frame
+        return self._conforms(frame, url)
+
     def _conforms(self, frame: Frame, url: str) -> bool:
         """True if a resource conforms to a profile, or has the base type, or if it cannot be decided."""
         if is_base(url):
