@@ -41,6 +41,8 @@ CLASSES = (
         re.compile(r"MEASURE_MR_(GRP_(STRAT_CODE_MISMATCH|UNK_CODE|MISSING_BY_CODE|POP_(UNK|MISSING)\w*)|SCORE_(REQUIRED|UNIT_\w+))"),
     ),
     Class("answers to a Questionnaire", "ours", re.compile(r"fhir\.questionnaires\.(answer|response)")),
+    Class("order of slices", "ours", re.compile(r"fhir\.profiles\.slice-order")),
+    Class("bounds in kelvin", "official", re.compile(r"TYPE_SPECIFIC_CHECKS_DT_QTY_M(IN|AX)_M(IN|AX)_NO_CONVERT")),
     Class("slices that it cannot evaluate", "official", re.compile(r"SLICING_CANNOT_BE_EVALUATED")),
     Class("source of a narrative's parts", "official", re.compile(r"XHTML_CONTROL_NO_SOURCE")),
     Class("version in the URL of an extension", "official", re.compile(r"Extension_EXT_Version_Invalid$")),
