@@ -41,7 +41,7 @@ async def test_every_event_ends_in_its_outcome_and_a_drained_worker_leaves_nothi
         kinds = {7: b"\xff\xfe", 9: b'{"kind":"summary"}', 11: None}
         records.append((number % 4, kinds.get(number % 100, value(f"e{number}")), [("h", b"1")]))
     await produce(broker, namespace.topic("generations"), records)
-    worker = start(runner, namespace.environment(broker))
+    worker = start(runner, namespace.environment(broker), forked=False)  # as a user begins it
     async with reading(broker, namespace) as until:
         outcomes = await until(
             lambda seen: len(seen.results) == 388 and len(seen.dead_positions()) == 8 and seen.told("dead") >= 8 and seen.told("skipped") >= 4

@@ -19,24 +19,42 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from tests.integration.brokers import Broker, Namespace
+from tests.integration.forked import ForkedProcess
 from touchstone.ops.lab.runners import runner_of
 
+TOUCHSTONE = (sys.executable, "-m", "touchstone.ops.cli")
 QUICK = {"TOUCHSTONE_WORKER_COMMIT_INTERVAL_S": "0.2", "TOUCHSTONE_LOG_FORMAT": "json"}
 
 
 class Worker:
-    """`touchstone worker`, or another command with such pages, in a child process, with its log in a file."""
+    """`touchstone worker`, or another command with such pages, in a child process, with its log in a file.
+
+    `forked`: the process begins with the modules imported, which spares a second or two; one with a `PYTHONPATH` of its own begins as a user's does.
+    """
 
     def __init__(
-        self, runner: str, env: dict[str, str], *, suite: str = "safe_v0", cwd: Path | None = None, arguments: Sequence[str] = (), command: Sequence[str] = ()
+        self,
+        runner: str,
+        env: dict[str, str],
+        *,
+        suite: str = "safe_v0",
+        cwd: Path | None = None,
+        arguments: Sequence[str] = (),
+        command: Sequence[str] = (),
+        forked: bool = True,
     ) -> None:
         self._log = tempfile.NamedTemporaryFile("w+b", suffix=".log", delete=False)  # noqa: SIM115 -- closed by close()
         runner, variables = runner_of(runner)
         env = variables | env
-        command = command or [sys.executable, "-m", "touchstone.ops.cli", "worker", "--suite", suite, "--runner", runner, *arguments]
+        command = command or [*TOUCHSTONE, "worker", "--suite", suite, "--runner", runner, *arguments]
         root = Path(__file__).parents[2]
         path = os.pathsep.join(filter(None, [env.get("PYTHONPATH", ""), str(root)]))
-        self.process = subprocess.Popen(command, env=os.environ | QUICK | env | {"PYTHONPATH": path}, cwd=cwd, stdout=self._log, stderr=subprocess.STDOUT)
+        env = os.environ | QUICK | env | {"PYTHONPATH": path}
+        self.process: subprocess.Popen[bytes] | ForkedProcess
+        if forked and tuple(command[: len(TOUCHSTONE)]) == TOUCHSTONE and path == str(root):
+            self.process = ForkedProcess(command[len(TOUCHSTONE) :], env, cwd, self._log)
+        else:
+            self.process = subprocess.Popen(command, env=env, cwd=cwd, stdout=self._log, stderr=subprocess.STDOUT)
 
     @property
     def log(self) -> str:

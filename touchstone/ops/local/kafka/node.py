@@ -11,7 +11,7 @@ from touchstone.ops.local.kafka.processes import is_running, send
 from touchstone.scorers.base import ConfigError
 
 READY_LINE = b"Kafka Server started"
-FORMAT_TIMEOUT_S = 60
+FORMAT_TIMEOUT_S = 240
 _SMALL_JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _NODE_JVM = (
     "-Xms128m",
