@@ -193,3 +193,13 @@ def test_conflicts_are_counted_beside_hard_fails_and_told_of_a_case() -> None:
     made = report(wrong, wrong, hard_fail("truncated"), worst=1)
     assert (made.hard_fails, made.conflicts) == ({"truncated": 1}, {"conflict.date": 2, "conflict.quantity": 2})
     assert "conflict.quantity, conflict.date" in text_of(made, "console")
+
+
+def test_what_is_in_doubt_is_counted_apart_from_conflicts() -> None:
+    codes = (("minor", "unsupported"), ("minor", "altered"), ("info", "unsure"), ("info", "label.bound"), ("major", "conflict.date"), ("minor", "missing_fact"))
+    findings = tuple(Finding(severity=severity, code=code, path="generated", message="") for severity, code in codes)  # type: ignore[arg-type]
+    made = report(Scorecard(label="Review", values=card(0.2).values, findings=findings), worst=1)
+    assert (made.conflicts, made.doubts, made.omissions) == ({"conflict.date": 1}, {"altered": 1, "unsupported": 1}, {"missing_fact": 1})
+    (shown,) = SUITE.view(made).cases
+    assert shown.why.startswith("conflict.date, unsupported, altered")
+    assert [table.title for table in SUITE.view(made).tables][1:4] == ["Conflicts", "In doubt", "Left out"]

@@ -41,6 +41,28 @@ async def test_a_summary_that_the_model_is_too_unsure_of_is_no_pass_and_says_why
     assert reasons(card) == [f"{bound}; by the loss alone it would be Pass"][: label != "Pass"]
 
 
+@pytest.mark.parametrize(
+    ("asked", "label"),
+    [
+        ({}, "Pass"),
+        ({"pass_fact_min": 0.3}, "Pass"),
+        ({"pass_fact_min": 0.31}, "Review"),
+        ({"pass_sentence_min": 0.3}, "Pass"),
+        ({"pass_sentence_min": 0.31}, "Review"),
+    ],
+)
+async def test_an_owner_may_ask_so_much_support_of_each_statement_of_a_pass(asked: dict[str, float], label: str) -> None:
+    card = await scorer(unsure_of(FACTS[0]), labels={"pass_loss_max": 0.9, "review_loss_max": 0.9} | asked).score(case(ALL))
+    assert card.label == label
+    what = "facts" if "pass_fact_min" in asked else "sentences"
+    assert (
+        reasons(card)
+        == [f"the label is Review because of {what} with less support than a Pass asks of each (1 of 10); by the loss alone it would be Pass"][
+            : label != "Pass"
+        ]
+    )
+
+
 async def test_what_a_judge_has_decided_is_unsure_no_more() -> None:
     engines = unsure_of(*FACTS[:6])
     asked = TableJudge()

@@ -14,6 +14,8 @@ from touchstone.schemas.result import Failure, Finding, Label, NotChecked
 #: Codes of what a summary leaves out. They cap no label, and are no conflicts.
 MISSING_FACT, MISSING_ENTITY, UNCOVERED_POINT = "missing_fact", "missing_entity", "uncovered_point"
 OMISSIONS: Final = (MISSING_FACT, MISSING_ENTITY, UNCOVERED_POINT)
+#: Codes of what nothing in the gold confirms, and of what it does not contradict either.
+DOUBTS: Final = ("unsupported", "altered", "disputed", "unsure")
 
 
 class LossCase(Outbound):
@@ -37,9 +39,24 @@ class LossCase(Outbound):
 
     @property
     def conflicts(self) -> tuple[str, ...]:
-        """Codes of what it gets wrong or has from nowhere, and of what lowered its label, each once."""
+        """Codes of what it gets wrong or has from nowhere, each once."""
+        return tuple(code for code in self._kept if code.startswith("conflict."))
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Codes of what the gold neither confirms nor contradicts, each once."""
+        return tuple(code for code in self._kept if code in DOUBTS)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Codes of what lowered its label besides, each once."""
+        return tuple(code for code in self._kept if not (code.startswith("conflict.") or code in DOUBTS or code in OMISSIONS))
+
+    @property
+    def _kept(self) -> tuple[str, ...]:
+        """Every code that is more than information, each once; none of a hard fail, which has rules."""
         kept = (finding.code for finding in self.findings if finding.severity != "info" or finding.code == "label.bound")
-        return () if self.rules else tuple(code for code in dict.fromkeys(kept) if code not in OMISSIONS)
+        return () if self.rules else tuple(dict.fromkeys(kept))
 
     @property
     def omissions(self) -> dict[str, int]:
@@ -97,7 +114,7 @@ class LossError(Outbound):
 class LossReport(Outbound):
     """A batch. `loss` is None where no case was scored; a hard fail counts with its loss of 1.
 
-    `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases; `conflicts`, `omissions`: code → cases.
+    `configuration`: the settings that change scores; `config_digest` is made of them. `hard_fails`: rule → cases; `conflicts`, `doubts`, `omissions`,
     `unscored`: code → cases. `worst`: the highest losses, worst first. `results`: every case, in the order of the files.
     `intervals`: of the pass rate, of the mean loss (`loss`) and of the components' means; None in reports of older versions.
     `comparison`: with an earlier batch, where one was named; `trend`: over time, where the store holds more than one point.
@@ -117,6 +134,7 @@ class LossReport(Outbound):
     components: dict[str, LossComponent]
     hard_fails: dict[str, Count]
     conflicts: dict[str, Count] = Field(default_factory=dict)
+    doubts: dict[str, Count] = Field(default_factory=dict)
     omissions: dict[str, Count] = Field(default_factory=dict)
     unscored: dict[str, Count]
     worst: tuple[LossCase, ...]

@@ -90,6 +90,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> LossRep
         components={name: LossComponent(cases=len(by_name[name]), mean=_mean(by_name[name])) for name in names},
         hard_fails=_counts(code for result in rated for code in result.rules),
         conflicts=_counts(code for result in rated for code in result.conflicts),
+        doubts=_counts(code for result in rated for code in result.doubts),
         omissions=_counts(code for result in rated for code in result.omissions),
         unscored=_counts(code for result in results if result.label == "unscored" for code in result.codes),
         worst=tuple(LossCase(**{name: getattr(result, name) for name in LossCase.model_fields}) for result in worst),
@@ -201,6 +202,7 @@ def view(report: LossReport) -> View:
         Table("Components", ("Component", "Mean", "95% interval", "Cases", "Better"), components, frozenset({1, 2, 3})),
         Table("Hard fails", ("Rule", "Cases"), [(code, str(count)) for code, count in report.hard_fails.items()], frozenset({1})),
         Table("Conflicts", ("Code", "Cases"), [(code, str(count)) for code, count in report.conflicts.items()], frozenset({1})),
+        Table("In doubt", ("Code", "Cases"), [(code, str(count)) for code, count in report.doubts.items()], frozenset({1})),
         Table("Left out", ("Code", "Cases"), [(code, str(count)) for code, count in report.omissions.items()], frozenset({1})),
         Table("Unscored", ("Reason", "Cases"), [(code, str(count)) for code, count in report.unscored.items()], frozenset({1})),
         Table(f"Worst {len(report.worst)}", _HEADER, [_row(case) for case in report.worst], _NUMERIC),
@@ -285,7 +287,7 @@ _NUMERIC = frozenset(range(3, 3 + len(COLUMNS)))
 def _why(case: LossCase) -> str:
     """Why a case did not pass: the rules of a hard fail, otherwise the codes of its failures and findings. Of one that passed, not what it leaves out."""
     omitted = [] if case.label == "Pass" else [f"{code} ({count})" for code, count in case.omissions.items()]
-    return some(case.rules or (*case.codes, *case.conflicts, *omitted), REASONS_SHOWN_MAX)
+    return some(case.rules or (*case.codes, *case.conflicts, *case.doubts, *case.others, *omitted), REASONS_SHOWN_MAX)
 
 
 def _row(case: LossCase) -> tuple[str, ...]:

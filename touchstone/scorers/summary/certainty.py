@@ -19,6 +19,7 @@ class Certainty:
     """Statements by how sure the model is, as indices in ascending order; a judge's rulings are sure. `facts`, `sentences`: how many there are.
 
     `unsure_facts`, `unsure_sentences`: support in the band, and in no conflict. A fact below it is missing; a sentence below it is in `unborne`.
+    `weak_facts`, `weak_sentences`: how many have less support than the settings ask of each for a Pass.
     """
 
     facts: int
@@ -26,16 +27,24 @@ class Certainty:
     unsure_facts: tuple[int, ...] = ()
     unsure_sentences: tuple[int, ...] = ()
     unborne: tuple[int, ...] = ()
+    weak_facts: int = 0
+    weak_sentences: int = 0
 
     def is_mostly_unborne(self, labels: Labels) -> bool:
         """True if the gold supports so few sentences that the summary is about something else."""
         return len(self.unborne) > labels.unsupported_share_max * self.sentences
 
     def too_unsure(self, labels: Labels) -> tuple[str, ...]:
-        """Which kinds of statements are too often in the band for a Pass, in words with their counts."""
+        """Which kinds of statements are too often in the band for a Pass, or are supported less than is asked of each, in words with their counts."""
         counted = (("sentences", self.unsure_sentences, self.sentences), ("facts", self.unsure_facts, self.facts))
-        return tuple(
-            f"{name} that the model is unsure of ({len(unsure)} of {whole})" for name, unsure, whole in counted if len(unsure) > labels.unsure_share_max * whole
+        weak = (("sentences", self.weak_sentences, self.sentences), ("facts", self.weak_facts, self.facts))
+        return (
+            *(
+                f"{name} that the model is unsure of ({len(unsure)} of {whole})"
+                for name, unsure, whole in counted
+                if len(unsure) > labels.unsure_share_max * whole
+            ),
+            *(f"{name} with less support than a Pass asks of each ({few} of {whole})" for name, few, whole in weak if few),
         )
 
 
@@ -45,13 +54,16 @@ def certainty_of(components: Components, settings: SummarySettings) -> Certainty
     if not settings.looks_near:
         return Certainty(len(facts), len(sentences))
     unsupported = {one.sentence for one in components.conflicts if one.rule == UNSUPPORTED}
-    low, high = settings.conflicts.unsupported_max, settings.labels.sure_min
+    labels = settings.labels
+    low, high = settings.conflicts.unsupported_max, labels.sure_min
     return Certainty(
         len(facts),
         len(sentences),
         within(facts, ABSENT, high, components.stated_wrongly),
         within(sentences, low, high, {one.sentence for one in components.conflicts}),
         tuple(index for index, support in enumerate(sentences) if support < low or index in unsupported),
+        weak_facts=sum(support < labels.pass_fact_min for support in facts),
+        weak_sentences=sum(support < labels.pass_sentence_min for support in sentences),
     )
 
 

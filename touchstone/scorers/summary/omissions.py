@@ -23,8 +23,10 @@ _SAY = "say it, or say it more plainly"
 
 
 def missing_facts(components: Components) -> list[int]:
-    """Key facts that the summary does not state, the least supported first. One that it states wrongly is a conflict, not an omission."""
-    wrong = {one.unit.index for one in components.conflicts if one.unit is not None and one.unit.place == "fact"} | components.stated_wrongly
+    """Key facts that the summary does not state, the least supported first. One that it states wrongly, or in other words that are named, is no omission."""
+    wrong = (
+        {one.unit.index for one in components.conflicts if one.unit is not None and one.unit.place == "fact"} | components.stated_wrongly | components.altered
+    )
     found = [index for index, support in enumerate(components.recalled) if support < ABSENT and index not in wrong]
     return sorted(found, key=lambda index: components.recalled[index])
 

@@ -55,6 +55,8 @@ class Labels(Section):
     review_loss_max: Share = 0.55
     sure_min: Share = Field(0.5, description="the model is sure of a statement with so much support; below, and not unsupported, it is unsure")
     unsure_share_max: Share = Field(0.5, description="a summary with a greater share of unsure sentences, or of unsure facts, is Review at best; 1: never")
+    pass_sentence_min: Share = Field(0, description="a summary with a sentence that is supported less is Review at best")
+    pass_fact_min: Share = Field(0, description="a summary in which a key fact is supported less is Review at best")
     unsupported_share_max: Share = Field(0.5, description="a summary with a greater share of unsupported sentences is Fail; 1: never")
 
     @model_validator(mode="after")

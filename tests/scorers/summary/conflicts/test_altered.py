@@ -5,7 +5,7 @@ import pytest
 
 from tests.scorers.summary.fakes import TableEngines, case, gold, scorer
 from touchstone.schemas.result import Scorecard
-from touchstone.scorers.summary.conflicts.altered import altered
+from touchstone.scorers.summary.conflicts.altered import altered, altered_facts
 from touchstone.scorers.summary.conflicts.conflict import Conflict, Unit
 from touchstone.scorers.summary.conflicts.finding import by_wording
 from touchstone.scorers.summary.settings import Conflicts
@@ -103,3 +103,17 @@ async def test_an_altered_sentence_makes_a_pass_a_review_where_that_is_asked_and
     named = await card_of()
     assert (named.label, "altered" in {finding.code for finding in named.findings}) == ("Pass", True)
     assert "deckhands" not in str([finding.message for finding in named.findings])
+
+
+def test_a_fact_of_which_a_sentence_copies_the_narrative_with_other_words_is_not_named_again() -> None:
+    told = Conflict("altered", 0, Unit("gold", 3, STATEMENT))
+    facts = ["Nobody on board was hurt.", "The ferry left Osvik on time.", "The ferry is called Mira.", "Repairs took a week."]
+    assert altered_facts([told], facts) == {0, 1}
+    assert altered_facts([Conflict("unsupported", 0)], facts) == set()
+    assert altered_facts([], facts) == set()
+
+
+async def test_an_altered_fact_is_not_missing_too() -> None:
+    named, unnamed = await card_of(), await card_of(conflicts={"altered_max": 0})
+    paths = [{finding.path for finding in card.findings if finding.code == "missing_fact"} for card in (named, unnamed)]
+    assert paths == [set(), {"gold.key_facts[0]"}]

@@ -13,6 +13,7 @@ from touchstone.scorers.summary.components.nli_round import Block
 from touchstone.scorers.summary.components.rulings import NO_RULINGS, Rulings
 from touchstone.scorers.summary.components.support import for_sentences
 from touchstone.scorers.summary.conflicts import finding as conflicts
+from touchstone.scorers.summary.conflicts.altered import altered_facts
 from touchstone.scorers.summary.conflicts.conflict import Conflict
 from touchstone.scorers.summary.lexical import shares, words
 from touchstone.scorers.summary.premises import NEIGHBOURS
@@ -92,7 +93,8 @@ class Components:
     """Every number of a case. `values`: the specification's, loss first; the rest are their inputs.
 
     `faithful`, `recalled`: support of each sentence and of each fact, with the judge's rulings; the matrices are the models' alone.
-    `stated_wrongly`: facts that a sentence in conflict is about. `by_facts`: support of outline points that are headings, by their facts.
+    `stated_wrongly`, `altered`: facts that a sentence in conflict, or an altered one, is about. `by_facts`: support of outline points that are headings, by
+    their facts.
     """
 
     values: dict[str, float]
@@ -108,6 +110,7 @@ class Components:
     conflicts: list[Conflict] = field(default_factory=list)
     withdrawn: list[Conflict] = field(default_factory=list)
     stated_wrongly: set[int] = field(default_factory=set)
+    altered: set[int] = field(default_factory=set)
     by_facts: dict[int, float] = field(default_factory=dict)
     entities: list[EntityMatch] = field(default_factory=list)
     covered: list[int] = field(default_factory=list)
@@ -180,6 +183,7 @@ def weigh(
         conflicts=sentences.conflicts,
         withdrawn=sentences.withdrawn,
         stated_wrongly=set(wrong),
+        altered=altered_facts(sentences.conflicts, asked.facts.hypotheses),
         entities=found,
         covered=covered,
         places=places,

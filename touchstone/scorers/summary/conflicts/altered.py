@@ -12,8 +12,10 @@ from difflib import SequenceMatcher
 from itertools import chain
 from typing import NamedTuple
 
+from touchstone.scorers.summary.conflicts.conflict import ALTERED, Conflict
 from touchstone.scorers.summary.conflicts.unknown.known import plain
-from touchstone.scorers.summary.lexical import STOPWORDS, stem
+from touchstone.scorers.summary.lexical import STOPWORDS, share, stem
+from touchstone.scorers.summary.lexical import words as _content
 
 #: Least share and number of a sentence's words that stand in the statement in the same order.
 SAME_SHARE_MIN, SAME_MIN = 0.4, 3
@@ -21,6 +23,8 @@ SAME_SHARE_MIN, SAME_MIN = 0.4, 3
 PLACES_MAX, PLACE_WORDS_MAX = 2, 10
 #: Least number of other content words: for a single one ("clear" for "free") there are tables of opposites.
 OTHER_MIN = 2
+#: Least share of a fact's words in the statement that is altered.
+TOLD_SHARE_MIN = 0.6
 #: Longer sentences are lists.
 WORDS_MAX = 120
 _WORD = re.compile(r"[^\W_]+(?:[.,'’-][^\W_]+)*")
@@ -46,6 +50,12 @@ def altered(sentence: str, statements: Sequence[str]) -> Alteration | None:
         return None
     found = [(share, -place, one) for place, text in enumerate(statements) for share, one in _compared(mine, _read(text), place)]
     return max(found, key=lambda each: each[:2])[2] if found else None
+
+
+def altered_facts(found: Sequence[Conflict], facts: Sequence[str]) -> set[int]:
+    """The key facts that a statement tells of which a sentence copies with other words: most of their words are in it, wherever in the gold it stands."""
+    told = [_content(one.unit.text) for one in found if one.rule == ALTERED and one.unit is not None]
+    return {index for index, fact in enumerate(facts) if told and any(share(text, _content(fact)) >= TOLD_SHARE_MIN for text in told)}
 
 
 def _read(text: str) -> _Read:
