@@ -43,7 +43,7 @@ def test_an_entry_has_every_field_in_order(run: Run) -> None:
     (entry,) = run.entries({"bad.json": BAD_FHIR})
     assert list(entry) == [
         "file", "format", "label", "valid", "scores", "components_missing", "findings", "rules_fired", "not_checked", "checks", "findings_dropped",
-            "finding_counts", "must_support", "suppressed",
+            "finding_counts", "must_support", "suppressed", "suppress_idle",
     ]  # fmt: skip
     assert (entry["file"], entry["format"], entry["label"], entry["valid"]) == ("bad.json", "fhir", "Warn", False)
     assert entry["scores"]["overall"] == 79.9 < entry["scores"]["format"] < 100

@@ -1,3 +1,4 @@
+import time
 from itertools import pairwise
 
 import pytest
@@ -61,6 +62,16 @@ def test_no_premise_is_longer_than_the_bound_and_no_word_is_lost(words: list[str
 def test_no_punctuation_makes_one_long_premise_of_a_repeated_clause(joint: str) -> None:
     text = joint.join(["the weather over the northern hills was mild on that day"] * 18) + "."
     assert max(len(premise.split()) for premise in texts(text, 60)) <= 60
+
+
+@pytest.mark.parametrize("blanks", [" ", "\t", "\n", " \n", "\u00a0"])
+def test_a_run_of_blanks_takes_no_square_of_its_length(blanks: str) -> None:
+    """Each of a run's blanks was the beginning of a search to its end: minutes for a text within the limits."""
+    run = (blanks * 60_000)[:60_000]
+    begun = time.process_time()
+    for text in (f"The bridge {run}closed {'word ' * 70}.", f"word{run[:500]}" * 119, run):
+        assert all(len(part.split()) <= 60 for part in texts(text, 60))
+    assert time.process_time() - begun < 10  # some .3 s on an idle machine
 
 
 async def test_no_premise_that_a_model_is_asked_is_longer_than_it_answers_for() -> None:

@@ -8,10 +8,11 @@ from itertools import pairwise
 
 from touchstone.scorers.summary.sentences import Span, Window, windows
 
-#: Where a long sentence is cut, the strongest boundary first: between clauses, before a conjunction, at a comma, between words.
+#: Where a long sentence is cut, the strongest boundary first: between clauses, before a conjunction, at a comma, between words. What looks ahead begins
+#: at the first blank of a run alone: begun at each blank, a run of n would take n² steps.
 _BOUNDARIES = (
-    re.compile(r"(?<=[;:])\s+|\s+(?=[–—]\s)|\n+"),
-    re.compile(r"\s+(?=(?:and|but|or|so|yet|while|whereas|which|who|because|although|though|after|before|until|when|if)\s)", re.IGNORECASE),
+    re.compile(r"(?<=[;:])\s+|(?<!\s)\s+(?=[–—]\s)|\n+"),
+    re.compile(r"(?<!\s)\s+(?=(?:and|but|or|so|yet|while|whereas|which|who|because|although|though|after|before|until|when|if)\s)", re.IGNORECASE),
     re.compile(r"(?<=,)\s+"),
     re.compile(r"\s+"),
 )

@@ -5,6 +5,7 @@ import pytest
 
 from touchstone.schemas.trace import ProductionTrace
 from touchstone.scorers.clinical import SUITE, failure_modes
+from touchstone.scorers.clinical.failure_modes.questions import QUESTIONS
 from touchstone.scorers.clinical.invented import Sample, sample_traces
 from touchstone.scorers.clinical.invented.faults import KINDS
 from touchstone.scorers.clinical.invented.reviewers import REVIEWERS, reviews
@@ -21,7 +22,7 @@ def samples() -> list[Sample]:
 
 def modes_of(sample: Sample) -> set[str]:
     card = asyncio.run(failure_modes.build(failure_modes.FailureModeSettings()).score(ProductionTrace.model_validate(sample.trace)))
-    return {name for name in failure_modes.MODES if card.values.get(name) == 0}
+    return {name for name in QUESTIONS if card.values.get(name) == 0}
 
 
 def test_each_kind_is_planted_at_its_rate(samples: list[Sample]) -> None:
