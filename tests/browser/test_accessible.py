@@ -27,7 +27,6 @@ LOOKS: list[tuple[str, int, int, list[str] | None]] = [
     ("light", 1440, 900, None),
     ("dark", 1440, 900, OF_LOOKS),
     ("dark", 390, 844, OF_LOOKS),
-    ("light", 390, 844, OF_LOOKS),
 ]
 #: Takes out what other views have left: it is hidden, and axe would walk through it all the same.
 LEAVE = """(address) => {

@@ -148,7 +148,7 @@ async def test_following_waits_for_the_broker_and_reads_on_where_it_stopped(own:
         async for record in reader.read("beginning", follow=True):
             yield json.loads(record.value)
 
-    async with asyncio.timeout(90), LogReader(settings(own).kafka, [topic], said.append) as reader, aclosing(numbers(reader)) as following:
+    async with asyncio.timeout(400), LogReader(settings(own).kafka, [topic], said.append) as reader, aclosing(numbers(reader)) as following:
         assert [await anext(following) for _ in range(5)] == list(range(5))
         going_on = asyncio.ensure_future(anext(following))
         await outage.begin()

@@ -71,7 +71,7 @@ async def test_what_a_deleted_topic_took_with_it_is_told_and_its_successor_is_re
     worker.until(lambda: f'"missing topic {topic}"' in worker.log, 20)
     broker.create_topics({topic: 1})
     await produce(broker, topic, events(20, 25))
-    assert worker.process.wait(60) == EXIT_STALLED, worker.log
+    assert worker.process.wait(300) == EXIT_STALLED, worker.log
     async with reading(broker, namespace, partitions=1) as until:
         outcomes = await until(lambda seen: seen.told("expired") == 30)
         (record,) = [record for record in outcomes.ledger if record["entries"][0]["outcome"] == "expired"]

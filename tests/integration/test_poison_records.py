@@ -127,7 +127,7 @@ async def test_a_batch_with_a_wrong_checksum_is_told_loudly_and_passed_by_nobody
         await produce(broker, topic, [(2, value("changed"), [])])
     await produce(broker, topic, [(2, value("after"), [])])
     worker = start(runner, namespace.environment(broker))
-    assert worker.process.wait(60) == 70, worker.log
+    assert worker.process.wait(300) == 70, worker.log
     assert "Traceback" not in worker.log
     (line,) = [json.loads(line) for line in worker.log.splitlines() if "record_unreadable" in line]
     assert (line["level"], line["code"], line["topic"], line["partition"]) == ("error", "CorruptRecordException", topic, 2)

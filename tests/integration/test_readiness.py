@@ -111,7 +111,7 @@ def test_a_projectors_page_says_that_the_broker_is_gone(broker_of_its_own: Embed
 
 def test_a_projector_without_its_topics_ends_with_the_command_that_makes_them(embedded: Broker, project: Callable[[], Worker]) -> None:
     projector = project()
-    assert projector.process.wait(60) == 3
+    assert projector.process.wait(300) == 3
     assert "touchstone topics create" in projector.log
     assert "Traceback" not in projector.log
 

@@ -148,7 +148,7 @@ def test_a_worker_that_still_builds_ends_when_told_to(start: Start, tmp_path: Pa
 def test_a_mistake_found_while_building_is_one_line(start: Start, tmp_path: Path) -> None:
     (tmp_path / "mistake").touch()
     worker = start()
-    assert worker.process.wait(30) == 3
+    assert worker.process.wait(300) == 3
     assert "touchstone: SLOW_MODEL: no such model; check the path" in worker.log
     assert "Traceback" not in worker.log
 

@@ -12,9 +12,8 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-import typer
 
-from tests.ops.commands import Commands
+from tests.ops.commands import Commands, command_tree
 from tests.streams.fakes import safe_event
 from touchstone.ops.cli import COMMANDS, app
 from touchstone.ops.cli.common.moments import age, parse_since
@@ -29,7 +28,7 @@ NOWHERE = "127.0.0.1:1"
 
 
 def every_command(group: Any = None, path: tuple[str, ...] = ()) -> list[str]:
-    group = typer.main.get_command(app) if group is None else group
+    group = command_tree(app) if group is None else group
     found: list[str] = []
     for name, command in group.commands.items():
         found += every_command(command, (*path, name)) if hasattr(command, "commands") else [" ".join((*path, name))]
@@ -58,7 +57,7 @@ def test_help_has_an_example_that_names_options_the_command_has(run: Commands, c
 @pytest.mark.parametrize("command", every_command())
 def test_help_cuts_nothing_on_a_narrow_terminal(run: Commands, command: str) -> None:
     told = run(*command.split(), "--help", env={"COLUMNS": "60"}).out
-    known: Any = typer.main.get_command(app)
+    known: Any = command_tree(app)
     for name in command.split():
         known = known.commands[name]
     shown = "".join(told.split())
@@ -72,7 +71,7 @@ def test_help_cuts_nothing_on_a_narrow_terminal(run: Commands, command: str) -> 
 
 def test_a_list_of_commands_has_the_whole_first_sentence_of_each(run: Commands) -> None:
     told = " ".join(run("--help", env={"COLUMNS": "60"}).out.split())
-    commands: Any = typer.main.get_command(app)
+    commands: Any = command_tree(app)
     for command in commands.commands.values():
         assert command.get_short_help_str(limit=1_000) in told
         assert command.help
@@ -105,7 +104,7 @@ def test_a_usage_error_is_one_line(run: Commands, arguments: list[str], told: st
 
 @pytest.mark.parametrize("command", [*every_command(), "eval --batch", "models"])
 def test_every_command_refuses_a_variable_that_nothing_reads(run: Commands, command: str) -> None:
-    known: Any = typer.main.get_command(app)
+    known: Any = command_tree(app)
     for name in command.removesuffix(" --batch").split():
         known = known.commands[name]
     needed = [

@@ -46,7 +46,7 @@ def judged_of(directory: Path, data: bytes, given_settings: ClinicalSettings | N
     return judged
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(head=st.sampled_from(_HEADS), rest=st.binary(max_size=300))
 @example(head=b"[", rest=b"*M\x18")
 @example(head=b'{"traceId":"\\ud800","outputs":{}}', rest=b"")
@@ -59,7 +59,7 @@ def test_any_bytes_are_one_entry_in_every_format(tmp_path: Path, head: bytes, re
     _check(tmp_path, head + rest)
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(whole=st.sampled_from(_WHOLE), at=st.integers(0, 2_000), length=st.integers(0, 40), put=st.binary(max_size=12))
 def test_a_damaged_document_is_one_entry_in_every_format(tmp_path: Path, whole: bytes, at: int, length: int, put: bytes) -> None:
     _check(tmp_path, whole[:at] + put + whole[at + length :])

@@ -389,7 +389,7 @@ async def outcome(client: Client, text: str) -> int:
     return 200
 
 
-async def until(condition: Callable[[], bool], within_s: float = 20) -> None:
+async def until(condition: Callable[[], bool], within_s: float = 120) -> None:
     async with asyncio.timeout(within_s):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0.005)

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,7 @@ def rules(path: Path) -> list[dict[str, Any]]:
     return [rule for group in yaml.safe_load(path.read_text(encoding="utf-8"))["groups"] for rule in group["rules"]]
 
 
+@cache
 def recorded() -> dict[str, str]:
     """Recorded series → their expression."""
     return {rule["record"]: rule["expr"] for rule in rules(RULES)}
@@ -87,7 +89,8 @@ def queries() -> list[Query]:
     return found
 
 
-def exported() -> set[str]:
+@cache
+def exported() -> frozenset[str]:
     """Names of the samples that Touchstone's processes expose, those of the client library included."""
     registry = CollectorRegistry()
     ProjectorCounts(registry)
@@ -95,7 +98,7 @@ def exported() -> set[str]:
     names = {sample.name for family in library for sample in family.samples}
     for name, kind in {(metric.name, metric.kind) for metric in METRICS} | {_full(family) for family in families("a_suite", engine_readings())}:
         names |= {name + suffix for suffix in ("_bucket", "_sum", "_count")} if kind == "histogram" else {name}
-    return names
+    return frozenset(names)
 
 
 def _full(family: Family) -> tuple[str, str]:

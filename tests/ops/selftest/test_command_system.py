@@ -132,5 +132,5 @@ asyncio.run(run())
     ],
 )
 def test_a_run_ends_without_a_word_of_the_interpreter(program: str, timeout_s: float, code: str) -> None:
-    ended = subprocess.run([sys.executable, "-c", ENDS, program, str(timeout_s)], capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run([sys.executable, "-c", ENDS, program, str(timeout_s)], capture_output=True, text=True, timeout=500, check=False)
     assert (ended.stdout.strip(), ended.stderr) == (code, "")

@@ -69,7 +69,7 @@ def hostile(draw: st.DrawFn) -> tuple[list[tuple[str, bytes]], bytes]:
     return headers_of(event), json.dumps(document).replace('"@huge"', "9" * 5_000).encode()
 
 
-@settings(deadline=None, max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(hostile(), min_size=1, max_size=4))
 def test_no_record_stops_the_projector(tmp_path: Path, told: list[tuple[list[tuple[str, bytes]], bytes]]) -> None:
     store = _store(tmp_path)

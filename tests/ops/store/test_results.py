@@ -256,7 +256,7 @@ store.apply(projection(result(event="b", offset=1), ledger(("dead", "x", ((2, 2)
 def test_a_projector_killed_inside_its_transaction_leaves_nothing_half_written(store: ResultStore, store_url: str, step: str) -> None:
     write(store, result(event="a"))
     before = contents(store), store.positions(TOPIC), only_batch(store)
-    died = subprocess.run([sys.executable, "-c", KILLED, store_url, step], env={**os.environ, "PYTHONPATH": str(Path.cwd())}, check=False, timeout=60)
+    died = subprocess.run([sys.executable, "-c", KILLED, store_url, step], env={**os.environ, "PYTHONPATH": str(Path.cwd())}, check=False, timeout=500)
     assert died.returncode == -signal.SIGKILL
     assert (contents(store), store.positions(TOPIC), only_batch(store)) == before
     assert write(store, result(event="b", offset=1)).new == 1

@@ -83,7 +83,7 @@ def test_a_port_that_is_taken_is_one_line(tmp_path: Path) -> None:
     sample_traces(tmp_path / "traces", 1)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         command = [sys.executable, "-m", "touchstone.ops.cli", "viewer", "traces", "--port", str(taken.getsockname()[1])]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500, check=False)
     assert (done.returncode, len(done.stderr.strip().splitlines())) == (3, 1)
     assert "choose another port" in done.stderr
 

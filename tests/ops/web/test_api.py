@@ -236,14 +236,18 @@ def test_a_suite_says_by_which_id_its_cases_are_called(call: Any, said: str | No
     assert named_by(replace(toy_suite("one"), call=call)) == said
 
 
-@pytest.mark.parametrize("address", NEEDING_A_TOKEN, ids=lambda address: address.path)
-async def test_without_a_token_there_is_nothing(address: Any) -> None:
+async def test_without_a_token_there_is_nothing() -> None:
     async with served(tokens=TOKENS) as web:
         filled(web)
-        path = address.path.replace("{id}", "r-r0.1")
-        for headers in ({}, {"Authorization": "Bearer wrong-wrong-wrong"}, {"Authorization": f"Basic {ALL}"}):
-            answer = await web.client.request(address.method, path, headers=headers)
-            assert (answer.status_code, answer.json(), answer.headers["www-authenticate"]) == (401, {"error": "a bearer token is required"}, "Bearer")
+        asked = [
+            (address.method, address.path.replace("{id}", "r-r0.1"), headers)
+            for address in NEEDING_A_TOKEN
+            for headers in ({}, {"Authorization": "Bearer wrong-wrong-wrong"}, {"Authorization": f"Basic {ALL}"})
+        ]
+        for method, path, headers in asked:
+            answer = await web.client.request(method, path, headers=headers)
+            said = (answer.status_code, answer.json(), answer.headers["www-authenticate"])
+            assert said == (401, {"error": "a bearer token is required"}, "Bearer"), (method, path, headers)
 
 
 async def test_a_token_for_one_suite_finds_no_trace_of_another() -> None:

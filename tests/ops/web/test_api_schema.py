@@ -18,7 +18,7 @@ from touchstone.ops.web.api.addresses import ADDRESSES
 from touchstone.ops.web.api.sources import Opened
 from touchstone.ops.web.openapi import openapi
 
-EXAMPLES = 8
+EXAMPLES = 5
 
 
 @pytest.fixture

@@ -79,9 +79,8 @@ def test_many_threads_that_ask_first_get_the_answer_of_one() -> None:
         "code": {"coding": [{"system": "http://loinc.org", "code": "2345-7"}]},
         "valueQuantity": {"value": 5, "unit": "mmHg", "system": "http://unitsofmeasure.org", "code": "mmHg"},
     }
-    for _ in range(2):
-        done = subprocess.run([sys.executable, "-c", script], input=json.dumps(observation), capture_output=True, text=True, timeout=120, check=False)
-        assert done.returncode == 0, done.stderr
+    done = subprocess.run([sys.executable, "-c", script], input=json.dumps(observation), capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_rule_of_ours_that_fails_is_no_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,7 @@ def test_code_tables_are_read(nobody_s_home: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_package_that_is_not_there_breaks_the_suite_s_settings(capfdbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("touchstone.ops.local.extras.EXTRAS", {})  # each would be tried, which takes seconds: see tests/ops/local/test_extras.py
     ran = Commands(capfdbinary, monkeypatch)("doctor", "--json", "--bootstrap", "127.0.0.1:1", env={"CLINICAL_FHIR_PACKAGES": "nowhere"})
     told = [check for check in json.loads(ran.out) if check["area"] == "suites" and check["state"] == "bad"]
 

@@ -174,7 +174,7 @@ def test_the_thread_count_is_set(settings: EngineSettings) -> None:
 )
 def test_what_needs_no_model_imports_no_torch(code: str) -> None:
     check = "\nimport sys\nheavy = {'torch', 'transformers', 'sentence_transformers', 'peft'} & set(sys.modules)\nassert not heavy, heavy"
-    done = subprocess.run([sys.executable, "-c", code + check], cwd=HERE, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code + check], cwd=HERE, capture_output=True, text=True, check=False, timeout=500)
     assert done.returncode == 0, done.stderr
 
 

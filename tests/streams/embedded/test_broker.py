@@ -281,7 +281,7 @@ def test_by_hand_it_tells_the_address_and_that_it_forgets() -> None:
     assert process.stdout is not None
     told = [process.stdout.readline() for _ in range(3)]
     process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=5) == 0
+    assert process.wait(timeout=60) == 0
     process.stdout.close()
     assert "127.0.0.1:" in told[0]
     assert "Volatile" in told[1]

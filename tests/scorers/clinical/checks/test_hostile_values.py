@@ -93,13 +93,13 @@ ANYTHING = (
 
 
 @given(ANYTHING, st.sampled_from(list(CHECKS)))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_value_makes_a_check_raise(value: Any, name: str) -> None:
     CHECKS[name](value, Context(quote=True))
 
 
 @given(st.text(max_size=40) | st.text("0123456789.-+:TZe{}()[]/*^mgdLlu", max_size=40), st.sampled_from(list(TEXT_CHECKS)))
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_no_text_makes_a_check_raise(text: str, name: str) -> None:
     TEXT_CHECKS[name](text, Context(quote=True))
 

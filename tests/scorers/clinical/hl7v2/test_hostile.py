@@ -11,8 +11,8 @@ from touchstone.scorers.clinical.formats.hl7v2.lexer import DATA_BYTES_MAX, SEGM
 from touchstone.scorers.clinical.report import FINDINGS_MAX, Context
 
 MEBIBYTE = 1024 * 1024
-#: Processor seconds, far above what is measured (under 3 s); a quadratic step would be minutes.
-SECONDS_MAX = 30.0
+#: Processor seconds for two mebibytes, far above what is measured (under 1 s); a quadratic step would be minutes.
+SECONDS_MAX = 10.0
 SEEDS = [result(), admission("DG1|1||I10^Hypertension^I10|||W", "ZAA|1"), message("FHS|^~\\&", "BHS|^~\\&") + result() + message("BTS|1", "FTS|1")]
 SIGNS = [
     b"|",
@@ -36,20 +36,20 @@ SIGNS = [
 ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_give_a_report(data: bytes) -> None:
     report_of(data)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.sampled_from([*SIGNS, b"PID", b"12", b"A", b"2.5.1"]), max_size=60).map(b"".join))
 def test_any_delimiters_give_a_report(data: bytes) -> None:
     report_of(b"MSH|^~\\&|" + data)
     report_of(data)
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_damaged_message_gives_a_report(data: st.DataObject) -> None:
     damaged = bytearray(data.draw(st.sampled_from(SEEDS)))
@@ -63,7 +63,7 @@ def test_a_damaged_message_gives_a_report(data: st.DataObject) -> None:
     report_of(bytes(damaged))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.text(max_size=300))
 def test_every_line_that_is_not_blank_is_in_the_document(text: str) -> None:
     document = read("MSH|^~\\&|A\r" + text)
@@ -76,29 +76,29 @@ def test_every_line_that_is_not_blank_is_in_the_document(text: str) -> None:
 @pytest.mark.parametrize(
     "data",
     [
-        result(OBX.replace("13.4", "9" * 10 * MEBIBYTE)),
-        result(OBX.replace("|NM|", "|TX|").replace("13.4", "x" * 10 * MEBIBYTE)),
-        result(OBX.replace("|NM|", "|TX|").replace("13.4", "~" * 10 * MEBIBYTE)),
-        result(OBX.replace("|NM|", "|CWE|").replace("13.4", "a^" * 5 * MEBIBYTE)),
-        result(OBX.replace("|NM|", "|CWE|").replace("13.4", "a&" * 5 * MEBIBYTE)),
-        result(OBX.replace("|NM|", "|FT|").replace("13.4", "\\" * 10 * MEBIBYTE)),
-        result(OBX.replace("|NM|", "|FT|").replace("13.4", "\\.br\\" * 2 * MEBIBYTE)),
-        result(OBX + "|" * 10 * MEBIBYTE),
-        result(pid=PID.replace("4711", "1" * 10 * MEBIBYTE)),
-        result(pid=PID.replace("4711^", "4711^^^A&1.2&ISO^MR~" * 400_000)),
-        result(pid=PID.replace("2.16.840", "1." * 5 * MEBIBYTE)),
+        result(OBX.replace("13.4", "9" * 2 * MEBIBYTE)),
+        result(OBX.replace("|NM|", "|TX|").replace("13.4", "x" * 2 * MEBIBYTE)),
+        result(OBX.replace("|NM|", "|TX|").replace("13.4", "~" * 2 * MEBIBYTE)),
+        result(OBX.replace("|NM|", "|CWE|").replace("13.4", "a^" * MEBIBYTE)),
+        result(OBX.replace("|NM|", "|CWE|").replace("13.4", "a&" * MEBIBYTE)),
+        result(OBX.replace("|NM|", "|FT|").replace("13.4", "\\" * 2 * MEBIBYTE)),
+        result(OBX.replace("|NM|", "|FT|").replace("13.4", "\\.br\\" * 400_000)),
+        result(OBX + "|" * 2 * MEBIBYTE),
+        result(pid=PID.replace("4711", "1" * 2 * MEBIBYTE)),
+        result(pid=PID.replace("4711^", "4711^^^A&1.2&ISO^MR~" * 80_000)),
+        result(pid=PID.replace("2.16.840", "1." * MEBIBYTE)),
         message(header(), PID, *["OBX|1|NM|x||y"] * (SEGMENTS_MAX + 5)),
         message(header(), PID, OBR, *[OBX] * 20_000),
         message(header(), PID, OBR, *(f"OBX|1|CWE|{number}-0^x^LN|{number}|{number}000^y^SCT||||||F" for number in range(SEGMENTS_MAX))),
         message(header(), PID, OBR, *["NTE" + "|" * 300] * 30_000),
         message(*[header()] * 20_000),
         message(header(), *["NTE|1||\x0b\x1c"] * 20_000),
-        b"M" * 10 * MEBIBYTE,
-        b"\x0b" * 10 * MEBIBYTE,
-        b"MSH|^~\\&|" + b"\x00" * 10 * MEBIBYTE,
-        b"MSH" + b"|" * 10 * MEBIBYTE,
-        header(version="9" * 10 * MEBIBYTE).encode(),
-        header(kind="^" * 10 * MEBIBYTE).encode(),
+        b"M" * 2 * MEBIBYTE,
+        b"\x0b" * 2 * MEBIBYTE,
+        b"MSH|^~\\&|" + b"\x00" * 2 * MEBIBYTE,
+        b"MSH" + b"|" * 2 * MEBIBYTE,
+        header(version="9" * 2 * MEBIBYTE).encode(),
+        header(kind="^" * 2 * MEBIBYTE).encode(),
     ],
     ids=[
         "number", "text", "repetitions", "components", "subcomponents", "escapes", "breaks", "fields", "identifier", "identifiers", "arcs", "segments",
