@@ -38,3 +38,37 @@ def test_a_malformed_list_is_one_message_and_exit_3(commands: Commands) -> None:
     ran = commands("eval", "validate", "patient.json", "--suppress", "known.toml")
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == "touchstone: suppress: known.toml: entry 1: reason is missing; add it\n"
+
+
+@pytest.mark.parametrize("form", ["console", "markdown", "html", "junit"])
+@pytest.mark.parametrize(
+    ("document", "codes", "said"),
+    [
+        ({"resourceType": "Patient", "gender": "X"}, ("fhir.bindings.required",), "yes, but for 1 suppressed finding"),
+        ({"resourceType": "Patient", "gender": "X", "birthDate": "2001-02-30"}, ("fhir.*",), "yes, but for 3 suppressed findings"),
+        ({"resourceType": "Patient", "gender": "X", "birthDate": "2001-02-30"}, ("fhir.b*", "fhir.p*"), "yes, but for 2 suppressed findings"),
+    ],
+)
+def test_a_document_is_called_valid_only_but_for_what_is_suppressed(
+    commands: Commands, form: str, document: dict[str, str], codes: tuple[str, ...], said: str
+) -> None:
+    Path("patient.json").write_text(json.dumps(document), encoding="utf-8")
+    Path("known.toml").write_text("".join(f'[[suppress]]\ncode = "{code}"\nreason = "r"\nexpires = 9999-01-01\n' for code in codes), encoding="utf-8")
+    ran = commands("eval", "validate", "patient.json", "--suppress", "known.toml", "--format", form)
+    assert ran.code == 0
+    assert "no findings" not in ran.out
+    if form == "junit":
+        assert f"{codes[0]}: " in ran.out
+        assert "suppressed until" in ran.out
+    else:
+        assert said in ran.out
+
+
+def test_an_invalid_document_says_how_much_more_is_suppressed_and_a_clean_one_says_nothing(commands: Commands) -> None:
+    Path("known.toml").write_text('[[suppress]]\ncode = "fhir.bindings.required"\nreason = "r"\nexpires = 9999-01-01\n', encoding="utf-8")
+    for document, said in (
+        ({"resourceType": "Patient", "gender": "X", "birthDate": "2001-02-30"}, "Valid: no, a rule of the standard is broken; 1 major; 1 finding suppressed\n"),
+        ({"resourceType": "Patient", "gender": "male"}, "Valid: yes; no findings\n"),
+    ):
+        Path("patient.json").write_text(json.dumps(document), encoding="utf-8")
+        assert said in commands("eval", "validate", "patient.json", "--suppress", "known.toml").out

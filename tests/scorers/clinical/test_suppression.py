@@ -101,6 +101,34 @@ def test_a_critical_finding_is_suppressed_only_if_the_entry_says_so() -> None:
     assert entry(code="fhir.structure.depth", critical=True).matches(critical)
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"code": "fhir.structure.depth", "critical": True}, {"code": "ccda.xml.syntax", "path": "Line[2].*", "critical": True},
+        {"code": "fhir.json.syntax", "profile": "us-core-patient", "critical": True}, {"code": "fhir.*"}, {"path": "Patient.*", "critical": False},
+    ],
+)  # fmt: skip
+def test_an_entry_for_critical_findings_names_one_code_and_others_may_be_patterns(given: dict[str, Any]) -> None:
+    assert entry(**given).critical is given.get("critical", False)
+
+
+@pytest.mark.parametrize(
+    ("content", "code", "valid"),
+    [
+        (PATIENT + '\n{"resourceType": "Pati\n{"resourceType": "Patient"}', "fhir.json.syntax", False),
+        ('{"resourceType": "Patient"}\n{"resourceType": "Pati\n{"resourceType": "Patient"}', "fhir.json.syntax", True),
+        ('{"resourceType": "Patient"', "fhir.json.syntax", None),
+        ('<ClinicalDocument xmlns="urn:hl7-org:v3"><id', "ccda.xml.syntax", None),
+    ],
+)
+def test_a_part_that_could_not_be_read_is_not_checked_although_its_finding_is_suppressed(content: str, code: str, valid: bool | None, tmp_path: Path) -> None:
+    settings = ClinicalSettings(suppress=written(tmp_path, f'code = "{code}"\nreason = "known"\nexpires = 9999-01-01\ncritical = true'))
+    validated = DocumentValidator(settings).validate(content)
+    assert validated.valid is valid
+    assert any("could not be read; the suppress list hides" in skipped.reason for skipped in validated.report.not_checked)
+    assert not any("could not be read" in skipped.reason for skipped in DocumentValidator().validate(content).report.not_checked)
+
+
 def test_an_entry_suppresses_until_its_last_day() -> None:
     for today, left in ((DAY, 0), (date(2026, 6, 2), 1)):
         report = Report(findings=[finding()])
@@ -166,6 +194,11 @@ def test_the_configuration_digest_contains_the_entries_in_force(tmp_path: Path) 
         ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = "soon"', "entry 1: expires must be a date, such as 2027-01-31$"),
         ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = 2030-01-01T12:00:00', "entry 1: expires must be a date, such as 2027-01-31$"),
         ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = 2030-01-01\nseverity = "x"', "severity"),
+        ('[[suppress]]\ncode = "fhir.*"\nreason = "r"\nexpires = 2030-01-01\ncritical = true', r"entry 1: with critical = true, name one code in full"),
+        ('[[suppress]]\ncode = "*.s*"\nreason = "r"\nexpires = 2030-01-01\ncritical = true', "name one code in full"),
+        ('[[suppress]]\ncode = "fhir.*"\npath = "P*"\nreason = "r"\nexpires = 2030-01-01\ncritical = true', "name one code in full"),
+        ('[[suppress]]\npath = "Patient.*"\nreason = "r"\nexpires = 2030-01-01\ncritical = true', "name one code in full"),
+        ('[[suppress]]\nprofile = "p"\nreason = "r"\nexpires = 2030-01-01\ncritical = true', "name one code in full"),
         ('[[supress]]\ncode = "a"', "supress"),
         ('[[suppress]]\ncode = "a"\nreason = "r"\nexpires = 2030-01-01\n' * 2, "has two entries for a"),
     ],

@@ -15,7 +15,7 @@ from touchstone.scorers.clinical.file_entries import Entry, judged_files
 from touchstone.scorers.clinical.must_support import CoverageCounts
 from touchstone.scorers.clinical.settings import ClinicalSettings
 from touchstone.scorers.clinical.suppression import SuppressionCounts, SuppressList
-from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text, suppressed_lines
+from touchstone.scorers.clinical.words import counts_of_entry, counts_text, format_text, reason_text, scores_text, suppressed_lines, valid_text
 from touchstone.scorers.reporting import (
     EXIT_ERROR,
     EXIT_FAIL,
@@ -290,7 +290,6 @@ def view(report: ClinicalReport) -> View:
 
 def _case(judged: JudgedFile) -> CaseView:
     entry = judged.entry
-    valid = {True: "yes", False: "no", None: ""}[entry.valid]
     scores = (score_text(entry.scores.get(column.value)) for column in COLUMNS)
     why = counts_text(entry) if judged.outcome == "validated" else reason_text(entry)
     return CaseView(
@@ -299,7 +298,7 @@ def _case(judged: JudgedFile) -> CaseView:
         status=_OUTCOMES.get(judged.outcome, STATUSES[entry.label]),
         group=format_text(entry),
         class_name=f"clinical.{entry.format or 'unrecognised'}",
-        cells=(entry.file, format_text(entry), entry.label, valid, why, *scores),
+        cells=(entry.file, format_text(entry), entry.label, valid_text(entry), why, *scores),
         summary=scores_text(entry),
         why=why,
         ids=(entry.file,),

@@ -94,20 +94,27 @@ class DocumentValidator:
         context = self._context if moment is None else replace(self._context, now=lambda: moment)
         if form == "fhir":
             report = fhir.validate(data, context, self._options)
-            self.suppressions.apply(report)
+            self._suppress(report, form)
             return _judged(form, report, fhir.is_valid)
         if form == "hl7v2":
             report = hl7v2.validate(data, context, source=self._source, profiles=self._hl7v2_profiles)
-            self.suppressions.apply(report)
+            self._suppress(report, form)
             return _judged(form, report, _conforms)
         if form == "ccda":
             report = ccda.validate(data, context, self._ccda)
             was_validated = ccda.was_validated(report)
-            self.suppressions.apply(report)
+            self._suppress(report, form)
             return _judged(form, report, ccda.is_valid, validated=was_validated)
         report = Report()
         report.skip("format", "the document is recognised neither as FHIR, nor as HL7 v2, nor as C-CDA")
         return Validated(form, report, score_report(report), None, "unscored")
+
+    def _suppress(self, report: Report, form: ClinicalFormat) -> None:
+        """Take known issues out of a report. A suppressed finding about a part that could not be read leaves a note, because nobody checked that part."""
+        unread = _has_unread(report)
+        self.suppressions.apply(report)
+        if unread and not _has_unread(report):
+            report.skip(form, "a part of the document could not be read; the suppress list hides the finding with its place")
 
 
 def _clamped(at: datetime) -> datetime:
@@ -122,9 +129,14 @@ def _judged(form: ClinicalFormat, report: Report, conforms: Callable[[Report], b
     valid = conforms(report) if validated else None
     label_max: Label = "unscored" if not validated else "Warn" if valid is False or has_critical(report) else "Pass"
     # A critical finding before any rule could fire: there was nothing to apply rules to.
-    if any(code in _UNREAD and severity == "critical" for code, severity in report.counts()) or (has_critical(report) and not is_validated(report)):
+    if _has_unread(report) or (has_critical(report) and not is_validated(report)):
         label_max = "Fail"
     return Validated(form, report, score_report(report, validated=validated, label_max=label_max), valid, label_max)
+
+
+def _has_unread(report: Report) -> bool:
+    """True if the document, or a part of it, could not be read."""
+    return any(code in _UNREAD and severity == "critical" for code, severity in report.counts())
 
 
 def _conforms(report: Report) -> bool:

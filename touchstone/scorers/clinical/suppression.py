@@ -48,7 +48,10 @@ Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class Entry(Section):
-    """One known issue. `code`, `path`: `*` is any text; a path without numbers means any number. All that are given must match."""
+    """One known issue. `code`, `path`: `*` is any text; a path without numbers means any number. All that are given must match.
+
+    `critical`: whether critical findings are suppressed, too; the code is then one code, in full.
+    """
 
     code: Text | None = None
     path: Text | None = None
@@ -61,6 +64,8 @@ class Entry(Section):
     def _names_something(self) -> Self:
         if not any(text is not None and text.strip("*. ") for text in (self.code, self.path, self.profile)):
             raise ValueError("name a code, a path or a profile; * alone would suppress every finding")
+        if self.critical and (self.code is None or "*" in self.code):
+            raise ValueError("with critical = true, name one code in full, without *; a pattern would also hide critical findings that nobody has seen")
         return self
 
     @property

@@ -6,7 +6,7 @@ from typing import Final
 
 from touchstone.schemas.reports.clinical import ClinicalEntry, FileFormat
 from touchstone.scorers.reporting.folding import Counts, counts_by_code, severities_text
-from touchstone.scorers.reporting.words import score_text
+from touchstone.scorers.reporting.words import counted, score_text
 
 FORMAT_NAMES: Final[Mapping[FileFormat, str]] = MappingProxyType({"fhir": "FHIR R4", "hl7v2": "HL7 v2", "ccda": "C-CDA", "trace": "trace"})
 DIMENSIONS: Final = (("format", "Format"), ("terminology", "Terminology"), ("clinical", "Clinical"))
@@ -28,11 +28,22 @@ def counts_of_entry(entry: ClinicalEntry) -> Counts:
     return entry.finding_counts or counts_by_code(entry.findings)
 
 
+def valid_text(entry: ClinicalEntry) -> str:
+    """`yes`, `no`, or `yes, but for 4 suppressed findings`; empty if not checked. Suppressed findings count nowhere, so a bare `yes` would claim too much."""
+    if entry.valid is None:
+        return ""
+    return "no" if not entry.valid else f"yes, but for {counted(times, 'suppressed finding')}" if (times := sum(entry.suppressed.values())) else "yes"
+
+
 def validity_text(entry: ClinicalEntry) -> str:
     """`Valid: no; 1 critical, 2 major`: shown before the score, because a few faults among many values hardly change the score."""
-    valid = {True: "yes", False: "no, a rule of the standard is broken", None: "not checked"}[entry.valid]
-    suppressed = f"; suppressed: {sum(entry.suppressed.values())}" if entry.suppressed else ""
-    return f"Valid: {valid}; {counts_text(entry) or 'no findings'}{suppressed}"
+    times = sum(entry.suppressed.values())
+    found = counts_text(entry) or f"no {'other ' if times else ''}findings"
+    if entry.valid:
+        return f"Valid: {valid_text(entry)}; {found}"
+    valid = "not checked" if entry.valid is None else "no, a rule of the standard is broken"
+    suppressed = f"; {counted(times, 'finding')} suppressed" if times else ""
+    return f"Valid: {valid}; {found}{suppressed}"
 
 
 def suppressed_lines(entry: ClinicalEntry) -> tuple[str, ...]:
