@@ -94,7 +94,9 @@ def known(archive: Archive, numbers: range) -> bool:
 async def commit(settings: Settings, offset: int, topic_id: str) -> None:
     """What an earlier archiver has committed, before any other joins."""
     part = TopicPartition(settings.topics.results, 0)
-    async with AIOKafkaConsumer(bootstrap_servers=settings.kafka.bootstrap_servers, group_id=f"{settings.worker.group_prefix}.archive") as consumer:
+    group = f"{settings.worker.group_prefix}.archive"
+    # Committing by itself at its end, it would overwrite this with its position, and without an id, where it has one by then.
+    async with AIOKafkaConsumer(bootstrap_servers=settings.kafka.bootstrap_servers, group_id=group, enable_auto_commit=False) as consumer:
         consumer.assign([part])
         await consumer.commit({part: OffsetAndMetadata(offset, topic_id)})
 
