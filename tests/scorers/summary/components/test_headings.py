@@ -137,18 +137,163 @@ Cramps became rarer
 The union accepts the offer
 A stone blocks the duct
 """
-#: Known misses: a verb that is a noun too, before a word that may follow either.
-MISSED = {"Prices rise by 3 per cent", "Congress votes to extend the programme"}
+#: Of a further hand's reading: points whose verb has the form of a noun ("Costs rise"), and headings of nouns that are verbs elsewhere.
+NOUN_LIKE_SENTENCES = """
+Costs rise
+Council split over budget
+Troops withdraw
+Rents fall in spring
+Talks stall in Geneva
+Fire kills three
+Rescuers search the rubble
+Pain spreads to the left arm
+Bees vanish from orchards
+Court overturns the ruling
+Families flee
+Glaciers shrink faster than forecast
+Residents oppose the quarry
+Drivers pay 4 euros a day
+Nurse quit after a week
+Schools stay closed until Monday
+The pilot landed safely
+Inflation falls
+Voters back the new stadium
+Tickets sell out
+Patients wait longer
+Bakery reopens
+Owners sell
+Dam overflows
+Band splits
+Users complain about battery life
+Surgeon removes the stone
+Farmers lose 40 per cent of the crop
+Museum returns the bronzes
+Witnesses contradict each other
+"""
+NOUN_LIKE_HEADINGS = """
+Sales targets
+Sports results
+Repair costs
+Emissions targets
+Customs checks
+Benefits claim form
+Root causes
+Bus stops
+Budget plan 2030
+Cancer stage at diagnosis
+Court rulings since 2019
+Heart attacks in women
+Rise of the unions
+Cost of living
+Fall in birth rates
+Behind the scenes
+Vitamin A
+Alternatives to the tunnel
+Works alongside the river
+Lost property
+Found footage
+Shut-down procedure
+Admissions policy
+Communications plan for 2025
+Key dates
+Water supply
+Increase in fares
+Complaints about noise
+School closures
+Return to work
+Fraud claims against the bank
+Press coverage
+Housing for students
+Stop signs
+Hopes for the future
+A worked example
+"""
+#: Written with them, and only counted while the rules were made.
+UNREAD_SENTENCES = """
+Repairs cost 7 million
+Doctors left
+Trial starts
+Teachers strike over pay
+Mayor quits
+Storm destroys harbour wall
+Symptoms return
+Vaccine cuts hospital stays by a third
+Engineers overhaul the pump
+Bridge shut for repairs
+Two die
+Parliament dissolves
+Choir sings at the reopening
+Fever drops
+Bus hit a wall
+Tests show lead in the water
+Volunteers plant 900 trees
+Unemployment rises to 6 per cent
+Archaeologists unearth a Roman bath
+Company drops the charge
+Wolves return to the valley
+Minister faces questions
+Insurer refuses
+Ship sinks off Malta
+Strike ends
+Kidney function declines
+Sensors detect a leak
+Editors apologise
+Owner vows to appeal
+Deficit doubles
+"""
+UNREAD_HEADINGS = """
+Savings plan
+Blood tests
+Flight delays
+Arms control
+Goods transport
+Materials cost
+Tax rises
+Phase 2 trial results
+Disease stage 4
+Price rise in spring
+Data sets
+Search and rescue
+Split in the party
+Spread through the hospital
+Life after the war
+Half the budget
+Plan B
+Notes concerning the estate
+What the survey measured
+Left ventricle
+Set menus
+Cut flowers
+Operations report
+Next steps
+Limitations
+Wage increase for nurses
+Visits to the clinic
+Reasons for refusal
+Gains and losses
+Travel costs in 2024
+Drug treatment at home
+Recovery after surgery
+Family history
+Step-by-step guide
+Public transport links
+"""
 
 
-@pytest.mark.parametrize("point", HEADINGS.strip().splitlines())
+@pytest.mark.parametrize("point", (HEADINGS + NOUN_LIKE_HEADINGS.lstrip()).strip().splitlines())
 def test_a_point_without_a_verb_is_a_heading(point: str) -> None:
     assert is_heading(point)
 
 
-@pytest.mark.parametrize("point", SENTENCES.strip().splitlines())
+@pytest.mark.parametrize("point", (SENTENCES + NOUN_LIKE_SENTENCES.lstrip()).strip().splitlines())
 def test_a_point_with_a_verb_is_a_sentence(point: str) -> None:
-    assert is_heading(point) is (point in MISSED)
+    assert not is_heading(point)
+
+
+def test_most_points_that_nobody_read_while_the_rules_were_made_are_told_apart() -> None:
+    sentences, headings = UNREAD_SENTENCES.strip().splitlines(), UNREAD_HEADINGS.strip().splitlines()
+    assert sum(not is_heading(point) for point in sentences) >= 25  # before these rules 5
+    assert sum(map(is_heading, headings)) >= 33
 
 
 @pytest.mark.parametrize("point", ["", "  ", "…", "The long road to a new bridge over the river near the old mill by the sea, and its end", "No verb in here."])
