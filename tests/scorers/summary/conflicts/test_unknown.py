@@ -28,8 +28,9 @@ def _rows(name: str) -> list[dict[str, Any]]:
 
 
 DEVELOPMENT, UNSEEN = _rows("unknown.jsonl"), _rows("unknown_unseen.jsonl")
+_CHANCE = {"Treatment now takes 50 minutes less.", "Schools get 49 million euros.", "An inspector checks some 980 kitchens a year."}
 #: A cost of being silent: these could have been worked out from other values.
-MISSED = {"The service listens on port 8344.", "The invoice listed 73 spare antennas.", "Every certificate has to be replaced after 45 days."}
+MISSED = {"The service listens on port 8344.", "The invoice listed 73 spare antennas.", "Every certificate has to be replaced after 45 days.", *_CHANCE}
 
 
 def _rules(row: dict[str, Any]) -> set[str]:
@@ -55,6 +56,7 @@ def test_most_of_what_is_unknown_in_unseen_rows_is_found_without_a_false_alarm()
         ("The router answers at 192.168.1.7 now.", ["192.168.1.7"]),
         ("They slept in ward 12C that night.", ["12C"]),
         ("Sorensen saw 976 patients on 3 May 2021.", ["976"]),
+        ("She saw 2,884 patients each week.", ["2,884"]),  # nothing is told of a day
         ("In all 412 patients, or 20 of 60, were seen in May.", []),
         ("Forty of the sixty did not sleep there, which is 67 percent.", []),
         ("Budget Approved And Pool Saved: Marwick Report", []),
@@ -183,3 +185,18 @@ async def test_a_gold_without_its_source_and_its_token_count_makes_no_name_unkno
     card = await scorer(TableEngines(same_words)).score(case(WRITTEN, datum=_with_source(text, 0)))
     assert "conflicts.unknown" in {one.check for one in card.not_checked}
     assert "conflict.unknown_name" not in {finding.code for finding in card.findings}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "is_known"),
+    [
+        ("About 6.5 million vehicles crossed the bridge each year.", True),
+        ("About 6.5 million vehicles crossed the bridge each month.", False),
+        ("About 6.5 million vehicles crossed the bridge.", False),
+        ("About 6.5 million cyclists rode over the bridge each year.", False),
+        ("Each week 126,000 vehicles crossed the bridge.", True),
+        ("750 vehicles crossed the bridge in an hour.", True),
+    ],
+)
+def test_a_rate_is_worked_out_for_the_period_that_the_sentence_names(sentence: str, *, is_known: bool) -> None:
+    assert (unknown([sentence], ["About 18,000 vehicles crossed the bridge each day."]) == []) is is_known

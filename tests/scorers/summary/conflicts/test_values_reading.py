@@ -173,3 +173,20 @@ def test_a_blood_pressure_is_two_values() -> None:
 )
 def test_values_are_the_same_by_what_they_mean(here: str, there: str, expected: bool) -> None:
     assert any(same(mine, its) for mine in values(here) for its in values(there)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "first"),
+    [
+        ("Ridership grew from 185 to 246 million.", 185_000_000),
+        ("It costs between 2 and 3 billion euros.", 2_000_000_000),
+        ("Losses widened from $48 to $67 million.", 48_000_000),
+        ("They sold 40-50 thousand.", 40_000),
+        ("It grew from 950 to 1.2 million.", 950),
+        ("It grew from 1,850 to 3 million.", 1_850),
+        ("It grew from 20 thousand to 3 million.", 20_000),
+        ("They moved from 3 towns to 2 million acres.", 3),
+    ],
+)
+def test_the_scale_behind_a_range_is_meant_for_both_ends(text: str, first: float) -> None:
+    assert values(text)[0].readings[0][1] == first

@@ -22,14 +22,12 @@ MESSAGES = {
 }
 #: Below this index findings of one rule are listed; the rest would be the same.
 FINDINGS_MAX = 20
-
-
-#: The source text is only searched for words: its sentences need not be exact.
 #: With these words in a text it depends on the gold what it speaks of.
 _DOUBTFUL = FOREIGN | {"we", "i", "lines", "words", "pages", "page", "paragraphs", *NOUNS}
 #: A gold that tells of no text and leaves nothing unsaid.
 _NOTHING = frozenset((NOTHING_UNSAID, NOTHING_WRITTEN))
 _WORDS = re.compile(r"[a-z]+")
+#: The source text is only searched for words: its sentences need not be exact.
 _PIECES = re.compile(r"(?<=[.!?])\s+|\n+")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -16,8 +16,22 @@ from touchstone.scorers.summary.conflicts.values.value import Value, last_place
 AMOUNTS_MAX = 160
 #: Of so few amounts any may be added up.
 FEW_MAX = 6
-#: How often a period holds another, for prices and rates.
+#: How often a period holds another, for prices.
 _PERIODS = (4.0, 7.0, 12.0, 24.0, 30.0, 52.0, 60.0, 365.0)
+#: The lengths of periods in seconds, as people reckon with them.
+_LENGTHS_S = {
+    1.0: ("second", "secondly"),
+    60.0: ("minute",),
+    3_600.0: ("hour", "hourly"),
+    DAY_S: ("day", "daily", "night", "nightly"),
+    7 * DAY_S: ("week", "weekly"),
+    30 * DAY_S: ("month", "monthly"),
+    91 * DAY_S: ("quarter", "quarterly"),
+    365 * DAY_S: ("year", "yearly", "annual", "annually"),
+}
+_LENGTH_S = {name: length for length, names in _LENGTHS_S.items() for name in names}
+#: Where calendars are reckoned in whole periods: months, quarters and weeks of a year, weeks and months of a quarter, weeks of a month.
+_WHOLE = {(365, 30): (12.0,), (365, 91): (4.0,), (365, 7): (52.0,), (91, 7): (13.0,), (91, 30): (3.0,), (30, 7): (4.0, 52 / 12)}
 _YEAR_S = YEAR_DAYS * DAY_S
 #: Spans from half a year on lead from one year to another.
 SPAN_YEARS_MIN = 0.5
@@ -50,6 +64,30 @@ class Workings:
             made = [amount for group in groups for amount in (_anywhere if anywhere else _steps)(dimension, group)]
             self._made[key] = np.unique(np.asarray(made, dtype=np.float64))
         return self._made[key]
+
+
+def is_rate(value: Value, words: Collection[str], texts: Iterable[TextValues]) -> bool:
+    """True if a known amount by another period makes the value: 350 a day, 2,450 a week. `words`: of the value's sentence, which names its period."""
+    periods = {_LENGTH_S[word] for word in words if word in _LENGTH_S}
+    if not periods:
+        return False
+    for text in texts:
+        factors = [factor for its in {_LENGTH_S[word] for word in text.words if word in _LENGTH_S} for mine in periods for factor in _factors(mine, its)]
+        for other in (placed.value for placed in text.values) if factors else ():
+            if value.heads and other.heads and not value.heads & other.heads:
+                continue
+            known = dict(other.readings[:1])
+            if any(is_near(value, name, amount, np.asarray([known[name] * one])) for name, amount in value.readings if name in known for one in factors):
+                return True
+    return False
+
+
+def _factors(mine_s: float, its_s: float) -> Iterator[float]:
+    """How often one period holds another, or, where it is the shorter one, which part of it it is."""
+    if mine_s < its_s:
+        yield from (1 / factor for factor in _factors(its_s, mine_s))
+    elif mine_s > its_s:
+        yield from _WHOLE.get((int(mine_s / DAY_S), int(its_s / DAY_S)), (mine_s / its_s,))
 
 
 def made_of(value: Value, others: Sequence[Value]) -> bool:

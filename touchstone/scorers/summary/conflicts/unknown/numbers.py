@@ -103,8 +103,14 @@ def _follows(placed: Placed, stated: TextValues, known: Known) -> bool:
         return True
     if value.readings and value.figures:
         exact = value.kind in {"money", "quantity", "duration"} or value.figures[0] >= LARGE_MIN or value.words or not value.is_whole
-        alike = [one for one in values if one.heads & value.heads]
+        shares = [one for one in own if one.kind == "percentage"]
+        nouns = value.heads.union(*(one.heads for one in shares))
+        alike = [one for one in values if one.heads & nouns]
         if known.workings.makes(value, anywhere=exact) or arithmetic.made_of(value, [*own, *alike]):
+            return True
+        if any(arithmetic.made_of(value, [share, one]) for share in shares for one in values):
+            return True
+        if arithmetic.is_rate(value, stated.words, known.values):
             return True
         if stated.words & _TWICE and any(_is_twice(value, one) or _is_twice(one, value) for one in values):
             return True

@@ -12,7 +12,8 @@ _SMALL_WRITTEN = """
 _SMALL = _SMALL_WRITTEN.split()
 _TENS = {word: 10 * tens for tens, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)} | {"fourty": 40}
 _BELOW_TWENTY = {word: value for value, word in enumerate(_SMALL)}
-_SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0, "lakh": 1e5, "crore": 1e7}
+#: Scales as words of their own: 5 million.
+SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0, "lakh": 1e5, "crore": 1e7}
 #: Scales directly behind figures: 5k.
 SHORT_SCALES = {"k": 1e3, "m": 1e6, "mn": 1e6, "mln": 1e6, "bn": 1e9, "b": 1e9, "tn": 1e12}
 _ORDINALS_WRITTEN = """
@@ -102,7 +103,7 @@ def _scaled(tokens: Tokens, number: Numeral) -> Numeral:
     readings, after = number.readings, number.after
     for _ in range(2):
         step = 1 if tokens.text(after) == "-" and tokens[after].close else 0
-        scale = _SCALES.get(tokens.text(after + step))
+        scale = SCALES.get(tokens.text(after + step))
         if scale is None or readings[0] * scale > _LARGEST:
             break
         readings, after = tuple(value * scale for value in readings), after + step + 1
@@ -144,19 +145,19 @@ def _half(tokens: Tokens, place: int) -> Numeral | None:
     after = place + article + 1
     part = 1 / _PARTS[name]
     skip = after + (tokens.text(after) == "of")
-    if tokens.text(skip) in {"a", "one"} and tokens.text(skip + 1) in _SCALES:
-        return Numeral((part * _SCALES[tokens.text(skip + 1)],), skip + 2, figures=False)
-    if name == "half" and tokens.text(after) in _SCALES:
-        return Numeral((part * _SCALES[tokens.text(after)],), after + 1, figures=False)
+    if tokens.text(skip) in {"a", "one"} and tokens.text(skip + 1) in SCALES:
+        return Numeral((part * SCALES[tokens.text(skip + 1)],), skip + 2, figures=False)
+    if name == "half" and tokens.text(after) in SCALES:
+        return Numeral((part * SCALES[tokens.text(after)],), after + 1, figures=False)
     return Numeral((part,), after, "fraction", figures=False)
 
 
 def _after_article(tokens: Tokens, place: int) -> Numeral | None:
     """A hundred, a dozen, a couple of, a third of."""
     name = tokens.text(place + 1)
-    if name in _SCALES:
+    if name in SCALES:
         return _run(tokens, place + 1, start=1.0)
-    if name in {"couple", "pair"} and tokens.text(place + 2) == "of" and tokens.text(place + 3) not in _SCALES:
+    if name in {"couple", "pair"} and tokens.text(place + 2) == "of" and tokens.text(place + 3) not in SCALES:
         return Numeral((2.0,), place + 3, figures=False)
     if name in _PARTS and not _named(tokens[place + 2]):
         return Numeral((1 / _PARTS[name],), place + 2, "fraction", figures=False)
@@ -192,8 +193,8 @@ def _run(tokens: Tokens, place: int, start: float | None = None) -> Numeral | No
             else:
                 break
             last = float(value) if value >= 10 else 1.0
-        elif word in _SCALES and (current is not None or total) and form == "cardinal":
-            scale = _SCALES[word]
+        elif word in SCALES and (current is not None or total) and form == "cardinal":
+            scale = SCALES[word]
             if scale in {1e2, 12.0}:
                 current = (current or 1.0) * scale
                 last = 100.0
@@ -217,7 +218,7 @@ def _step(tokens: Tokens, after: int, *, begun: bool) -> int:
     """The place of the next word of a number: behind a hyphen, or an "and" that follows a scale."""
     if begun and tokens.text(after) == "-" and tokens[after].close and tokens[after + 1].close:
         return after + 1
-    if begun and tokens.text(after) == "and" and tokens.text(after - 1) in _SCALES:
+    if begun and tokens.text(after) == "and" and tokens.text(after - 1) in SCALES:
         following = tokens.text(after + 1)
         if following in _BELOW_TWENTY or following in _TENS:
             return after + 1
@@ -235,8 +236,8 @@ def _ending(tokens: Tokens, number: Numeral, last: float) -> Numeral:
     step = tokens.past_hyphen(after)
     word = tokens.text(step)
     if word in _PARTS and (word.endswith(("s", "halves")) or value == 1) and value < _PARTS[word] <= 10 and number.form == "cardinal":
-        if tokens.text(step + 1) == "of" and tokens.text(step + 2) in {"a", "one"} and tokens.text(step + 3) in _SCALES:
-            return Numeral((value / _PARTS[word] * _SCALES[tokens.text(step + 3)],), step + 4, figures=False)
+        if tokens.text(step + 1) == "of" and tokens.text(step + 2) in {"a", "one"} and tokens.text(step + 3) in SCALES:
+            return Numeral((value / _PARTS[word] * SCALES[tokens.text(step + 3)],), step + 4, figures=False)
         return Numeral((value / _PARTS[word],), step + 1, "fraction", figures=False)
     if word in _ORDINALS and 20 <= last < 100 and _ORDINALS[word] < 10:
         return Numeral((value + _ORDINALS[word],), step + 1, "ordinal", figures=False)

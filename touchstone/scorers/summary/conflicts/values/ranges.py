@@ -1,5 +1,6 @@
 """Ranges and scores: two numbers that form one statement."""
 
+from touchstone.scorers.summary.conflicts.values.numerals import SCALES, SHORT_SCALES
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
 from touchstone.scorers.summary.conflicts.values.value import Value
 
@@ -8,6 +9,12 @@ _JOINS = frozenset({"x", "×", "by", "-", ":", "to", "and", "or", "through", "un
 _MATING = _JOINS - {"or", "and"}
 #: Before these there may be a noun that both count: "nine votes to four".
 _OPPOSING = frozenset({"to", "against", "versus", "vs"})
+#: Signs of a range, and of two numbers to choose from: the scale behind the second is meant for both.
+_SCALING = frozenset({"-", "to", "through", "until", "and", "or", "→"})
+#: Two ends of a range are not further apart than by this factor: "from 950 to 1.2 million" is read as it is written.
+APART_MAX = 50.0
+#: From here on a number is written out, and takes no scale.
+WRITTEN_OUT = 1_000.0
 _SPANNING = frozenset({"-", "to", "through", "until"})
 
 
@@ -25,6 +32,8 @@ def joined(tokens: Tokens, values: list[Value]) -> list[Value]:
         if sign == ":" and not (tokens[place].close and tokens[place + 1].close):
             continue
         one = _in_unit_of(one, two)
+        if sign in _SCALING:
+            one = _in_scale_of(tokens, one, two)
         if sign in _MATING or (sign == "and" and tokens.text(one.first - 1) == "between"):
             one, two = one._replace(mate=1), two._replace(mate=-1)
         spanning = (sign in _SPANNING and tokens.text(one.first - 1) != "from") or (sign == "and" and tokens.text(one.first - 1) == "between")
@@ -55,3 +64,23 @@ def _in_unit_of(bare: Value, measured: Value) -> Value:
         return bare
     readings = tuple((dimension, amount / figure * bare.figures[0]) for dimension, amount in measured.readings)
     return bare._replace(kind=measured.kind, readings=readings, clinical=measured.clinical, heads=measured.heads)
+
+
+def _in_scale_of(tokens: Tokens, bare: Value, scaled: Value) -> Value:
+    """The first number in the scale of the second, "from 185 to 246 million"; what is written stays its second reading."""
+    scales = [scale for place in range(scaled.first, scaled.after) if (scale := _scale(tokens, place))]
+    heads = scaled.heads if bare.label else bare.heads
+    if len(scales) != 1 or bare.kind != scaled.kind or heads - scaled.heads or not (bare.figures and scaled.figures and bare.readings):
+        return bare
+    figure, other = bare.figures[0], scaled.figures[0] / scales[0]
+    has_scale = any(_scale(tokens, place) for place in range(bare.first, bare.after))
+    if has_scale or not 0 < figure < WRITTEN_OUT or not 1 / APART_MAX <= figure / other <= APART_MAX:
+        return bare
+    meant = tuple((dimension, amount * scales[0]) for dimension, amount in bare.readings)
+    return bare._replace(readings=(*meant, *bare.readings), figures=(figure * scales[0], *bare.figures), heads=heads, label=False)
+
+
+def _scale(tokens: Tokens, place: int) -> float | None:
+    """The scale that a token is, a word of its own or directly behind figures: 5k."""
+    word = tokens.text(place)
+    return SCALES.get(word) or (SHORT_SCALES.get(word) if tokens[place].close else None)
