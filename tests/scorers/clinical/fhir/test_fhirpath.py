@@ -36,6 +36,32 @@ def value(expression: str, item: Any = ITEM) -> list[Any]:
 
 
 @pytest.mark.parametrize(
+    ("text", "pattern", "by", "expected"),
+    [
+        ("a1b22", "[0-9]+", "#", "a#b#"), ("a-b", "\\-", "", "ab"), ("x" * 3_000 + "1", "[0-9]", "", "x" * 3_000), ("abc", "b*", "-", "-a--c-"),
+        ("a" * 60, "(a+)+b", "", None), ("a" * 60, "(?=a)(a|aa)+b", "", None), ("x" * 5_000, "a", "", None), ("abc", "(b)", "$1$1", None),
+    ],
+)  # fmt: skip
+def test_parts_are_replaced_in_bounded_time_or_not_at_all(text: str, pattern: str, by: str, expected: str | None) -> None:
+    expression = f"status.replaceMatches('{pattern}', '{by}')"
+    if expected is None:
+        with pytest.raises(Undecided):
+            value(expression, {"status": text})
+    else:
+        assert value(expression, {"status": text}) == [expected]
+
+
+@pytest.mark.parametrize("pattern", ["(?=a)(a+)+b", "(?!x)(a|aa)+b", "(?=a).*.*.*b"])
+def test_a_pattern_that_may_take_too_long_is_undecided(pattern: str) -> None:
+    for function in ("matches", "matchesFull"):
+        with pytest.raises(Undecided):
+            value(f"status.{function}('{pattern}')", {"status": "a" * 60})
+    assert value("status.matches('^(a+)+b$')", {"status": "a" * 4_000}) == [False]
+    with pytest.raises(FhirPathError):
+        value("status.matches('(')")
+
+
+@pytest.mark.parametrize(
     ("expression", "expected"),
     [
         ("status", ["final"]),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, definition, report
-from touchstone.scorers.clinical.formats.fhir import Options, is_valid
+from touchstone.scorers.clinical.formats.fhir import Options, is_valid, questionnaire_answers
 
 HL7 = "http://hl7.org/fhir/StructureDefinition/"
 Json = dict[str, Any]
@@ -169,6 +169,16 @@ def test_a_pattern_that_no_engine_reads_in_linear_time_is_not_tried() -> None:
     item = question("string", **bound("regex", valueString=r"(a+)+\1$"))
     made = report(response([item], {"linkId": "q1", "answer": [{"valueString": "a" * 200 + "!"}]}), replace(PLAIN))
     assert any(skipped.check == "patterns of answers" for skipped in made.not_checked)
+
+
+def test_the_patterns_of_a_document_have_a_bound_of_processor_time_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    item = question("string", **bound("regex", valueString="[a-z]+"))
+    answer = response([item], {"linkId": "q1", "answer": [{"valueString": "1"}]})
+    for most, expected in ((2.0, False), (-1.0, True)):
+        monkeypatch.setattr(questionnaire_answers, "PATTERNS_TIME_MAX_S", most)
+        made = report(answer, replace(PLAIN))
+        assert any("the patterns of this document take more than" in skipped.reason for skipped in made.not_checked) is expected
+        assert any(finding.code == ANSWER for finding in made.findings) is not expected
 
 
 def group(number: int) -> list[Json]:

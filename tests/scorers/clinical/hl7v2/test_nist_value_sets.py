@@ -102,6 +102,23 @@ def test_patterns_stand_for_many_codes(code: str, held: bool, tmp_path: Path) ->
     assert of_profile(judged(with_field("PID", 11, code), folder)) == ([] if held else [("profile.value-set", "PID-11")])
 
 
+@pytest.mark.parametrize(("code", "undecided"), [("A" * 300, True), ("AA", False), ("7" * 300, True)])
+def test_a_code_on_which_a_pattern_could_not_be_tried_is_not_called_a_stranger(code: str, undecided: bool, tmp_path: Path) -> None:
+    sets = values("OWN", "LN").replace("</ValueSetDefinition>", '<ValueElement Value="x" DisplayName="" CodePattern="(?!x)[A-Z]{5,}"/></ValueSetDefinition>', 1)
+    report = judged(with_field("PID", 11, code), written(tmp_path, VALUESETS=library(sets), VALUESETBINDINGS=bound("11[*]", "OWN")))
+
+    assert any(one.code == "profile.value-set" and one.path == "PID-11" for one in report.findings) is not undecided
+    assert ("codes of value sets that the profile excludes or does not list" in reasons(report)) is undecided
+
+
+def test_a_set_with_a_pattern_that_is_not_tried_makes_nothing_invalid(tmp_path: Path) -> None:
+    sets = values("OWN", "LN").replace("</ValueSetDefinition>", '<ValueElement Value="x" DisplayName="" CodePattern="(?=a)(a+)+b"/></ValueSetDefinition>', 1)
+    report = judged(with_field("PID", 11, "q"), written(tmp_path, VALUESETS=library(sets), VALUESETBINDINGS=bound("11[*]", "OWN")))
+
+    assert "a CodePattern that is not tried (it may take too long)" in reasons(report)
+    assert of_profile(report) == []
+
+
 @pytest.mark.parametrize(("text", "held"), [("718-7^Hemoglobin^LN", True), ("718-7^Hemoglobin^L", False), ("1-8^x^LN", False)])
 def test_a_single_code(text: str, held: bool, tmp_path: Path) -> None:
     binding = f'<SingleCodeBinding Target="3[*]" Code="718-7" CodeSystem="LN"><BindingLocations>{CODED}</BindingLocations></SingleCodeBinding>'

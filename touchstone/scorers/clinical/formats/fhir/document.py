@@ -97,7 +97,7 @@ class Document:
     """The state of one validation.
 
     `good_codings`: codings without findings under any options, shared between documents. `beyond`: findings that were counted but not kept, if another
-    rule may report the same fault: code, severity, path, suggestion.
+    rule may report the same fault: code, severity, path, suggestion. `patterns_s`: processor time spent on patterns that the document asks for.
     """
 
     report: Report
@@ -114,6 +114,7 @@ class Document:
     skipped: set[tuple[str, str]] = field(default_factory=set)
     beyond: list[tuple[str, Severity, str, str | None]] = field(default_factory=list)
     members: int = 0
+    patterns_s: float = 0.0
 
     def named(self, name: str) -> str:
         """Return a member's name, or "?": a name that is not an R4 element's may be patient text, and is shown only if quoting is allowed."""

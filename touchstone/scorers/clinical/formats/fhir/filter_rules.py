@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
-from touchstone.scorers.clinical.checks.linear_patterns import linear_pattern
+from touchstone.scorers.clinical.checks.patterns import PatternError, read_pattern
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.fhirpath import FhirPathError, parse
 from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import system_facts
@@ -86,12 +86,11 @@ def _value_fault(operator: str, kind: str | None, value: str) -> str | None:
 
 
 def _is_pattern(text: str) -> bool:
-    if linear_pattern(text) is not None:
-        return True
+    """True for a pattern that an engine reads, be it slow: it is not tried here."""
     try:
-        re.compile(text)
-    except (re.error, RecursionError, OverflowError):
-        return False
+        read_pattern(text)
+    except PatternError as error:
+        return error.is_readable
     return True
 
 

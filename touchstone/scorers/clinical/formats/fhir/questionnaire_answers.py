@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import time
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import Json, choice, objects
-from touchstone.scorers.clinical.checks.linear_patterns import linear_pattern
+from touchstone.scorers.clinical.checks.patterns import PatternError, read_pattern
 from touchstone.scorers.clinical.formats.fhir.attachments import most_bytes, stated_size
 from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.profiles.constraints import shown_text
@@ -28,13 +28,10 @@ _TYPES = {
     "text": {"String"},
     "url": {"Uri"},
 }
-#: A pattern may come with the document itself, and Python's matcher can be made to run forever: an engine that takes linear time is asked first.
-#: Of what that does not read, only patterns without groups and with few repetitions are tried, on short texts.
-_LINEAR_CHARS_MAX = 2_000
-_PATTERN_CHARS_MAX = 200
-_REPEATS_MAX = 3
-_TEXT_CHARS_MAX = 300
-_REPEAT = re.compile(r"[*+{?]")
+#: A pattern may come with the document itself. The whole document gets so much processor time for its patterns, and further ones are not tried.
+PATTERNS_TIME_MAX_S: Final = 2.0
+_PATTERN_CHARS_MAX: Final = 2_000
+_TEXT_CHARS_MAX: Final = 20_000
 #: (canonical URL of a value set, system or None, code) → True if the value set has the code; None if unknown.
 Membership = Callable[[str, str | None, str], bool | None]
 
@@ -157,9 +154,13 @@ class AnswerChecks:
             if isinstance(least, int) and len(text) < least:
                 self._add(place, f"shorter than the {least} characters that the item asks for")
         for _, pattern in extensions(self._item, "regex"):
-            verdict = _matches(pattern, text) if isinstance(pattern, str) else None
+            begun = time.thread_time()
+            is_late = self._document.patterns_s > PATTERNS_TIME_MAX_S
+            verdict = _matches(pattern, text) if isinstance(pattern, str) and not is_late else None
+            self._document.patterns_s += time.thread_time() - begun
             if verdict is None:
-                self._document.skip("patterns of answers", "the pattern is beyond what is tried")
+                what = f"the patterns of this document take more than {PATTERNS_TIME_MAX_S:.0f} s" if is_late else "the pattern is beyond what is tried"
+                self._document.skip("patterns of answers", what)
             elif not verdict:
                 self._add(place, "this answer does not have the form that the item asks for")
 
@@ -248,12 +249,10 @@ class AnswerChecks:
 
 
 def _matches(pattern: str, text: str) -> bool | None:
-    linear = linear_pattern(pattern) if len(pattern) <= _LINEAR_CHARS_MAX else None
-    if linear is not None:
-        return linear(text)
-    if len(pattern) > _PATTERN_CHARS_MAX or "(" in pattern or len(_REPEAT.findall(pattern)) > _REPEATS_MAX or len(text) > _TEXT_CHARS_MAX:
+    """Whether a whole text has the form of a pattern; None if that is not tried."""
+    if len(pattern) > _PATTERN_CHARS_MAX or len(text) > _TEXT_CHARS_MAX:
         return None
     try:
-        return re.fullmatch(pattern, text) is not None
-    except re.error:
+        return read_pattern(pattern)(text)
+    except PatternError:
         return None

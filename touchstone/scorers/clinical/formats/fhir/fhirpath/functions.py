@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from touchstone.scorers.clinical.checks.json_access import objects
+from touchstone.scorers.clinical.checks.patterns import PatternError, read_pattern, replaced
 from touchstone.scorers.clinical.formats.fhir.fhirpath.syntax import FhirPathError
 from touchstone.scorers.clinical.formats.fhir.fhirpath.values import (
     DESCENDANTS_MAX,
@@ -20,19 +20,38 @@ from touchstone.scorers.clinical.formats.fhir.fhirpath.values import (
     same,
 )
 
-#: Longer texts are not matched, because a pattern of a definition may backtrack.
+T = TypeVar("T")
+
+#: Longer texts are not matched: even in linear time, a large pattern takes a microsecond for a character and more.
 MATCHED_CHARS_MAX = 4_000
 #: Pairs of items that one set operation may compare.
 PAIRS_MAX = 2_000
 _CLASS = re.compile(r"\\([/\-'\"@])")
 
 
-@lru_cache(maxsize=1_000)
-def _pattern(text: str) -> re.Pattern[str]:
+def _matching(text: str, pattern: str, *, anywhere: bool) -> bool:
+    """True if a text has the form of a pattern, or with `anywhere` a part of it."""
+    if len(text) > MATCHED_CHARS_MAX:
+        raise Undecided
+    return _decided(lambda: read_pattern(_plain_pattern(pattern), anywhere=anywhere, dot_all=True)(text))
+
+
+def _plain_pattern(pattern: str) -> str:
+    """A pattern without escapes of characters that need none."""
+    return _CLASS.sub(lambda m: "\\-" if m[1] == "-" else m[1], pattern)
+
+
+def _decided(ask: Callable[[], T | None]) -> T:
+    """What a pattern answers. Raises Undecided for what cannot be tried in bounded time, FhirPathError for a pattern that cannot be read."""
     try:
-        return re.compile(_CLASS.sub(lambda m: "\\-" if m[1] == "-" else m[1], text), re.DOTALL)
-    except re.error as error:
-        raise FhirPathError("a pattern that cannot be read") from error
+        found = ask()
+    except PatternError as error:
+        if error.is_readable:
+            raise Undecided from None
+        raise FhirPathError("a pattern that cannot be read") from None
+    if found is None:
+        raise Undecided
+    return found
 
 
 def has_type(item: Any, wanted: str) -> bool:
@@ -145,15 +164,18 @@ def _on_text(act: Callable[..., Any]) -> Callable[..., list[Any]]:
 
 def _matches(text: str, pattern: str) -> bool:
     """The pattern fits some part of the text (FHIRPath 2.0, matches: "to match the whole, use ^ and $")."""
-    if len(text) > MATCHED_CHARS_MAX:
-        raise Undecided
-    return _pattern(pattern).search(text) is not None
+    return _matching(text, pattern, anywhere=True)
 
 
 def _matches_whole(text: str, pattern: str) -> bool:
-    if len(text) > MATCHED_CHARS_MAX:
+    return _matching(text, pattern, anywhere=False)
+
+
+def _replace_matches(text: str, pattern: str, by: str) -> str:
+    """Every part of a form replaced by a text. One that names groups of the pattern ($1) is not supported."""
+    if "$" in by or "\\" in by:
         raise Undecided
-    return _pattern(pattern).fullmatch(text) is not None
+    return _decided(lambda: replaced(_plain_pattern(pattern), by, text))
 
 
 def _substring(items: list[Any], start: list[Any], length: list[Any] | None = None) -> list[Any]:
@@ -223,7 +245,7 @@ FUNCTIONS: dict[str, Callable[..., list[Any]]] = {
     "indexOf": _on_text(lambda text, part: text.find(part)),
     "matches": _on_text(_matches),
     "matchesFull": _on_text(_matches_whole),
-    "replaceMatches": _on_text(lambda text, pattern, by: _pattern(pattern).sub(lambda match: by, text)),
+    "replaceMatches": _on_text(_replace_matches),
     "replace": _on_text(lambda text, part, by: text.replace(part, by)),
     "upper": _on_text(lambda text: text.upper()),
     "lower": _on_text(lambda text: text.lower()),

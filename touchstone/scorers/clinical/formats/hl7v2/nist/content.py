@@ -130,6 +130,7 @@ class Content:
                 return True, "", code
             if entries and problem == "code":
                 problem, at = "another" if system else "missing", code
+            is_whole = is_whole and not any(one.is_undecided(code.value) for one in known)
         return (None if not seen or not (is_whole or binding.code) else False), problem, at
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from touchstone.scorers.clinical.checks.linear_patterns import linear_pattern
+from touchstone.scorers.clinical.checks.patterns import PatternError, Test, read_pattern
 from touchstone.scorers.clinical.formats.hl7v2.nist.paths import Path, Range, read_path
 from touchstone.scorers.clinical.formats.hl7v2.nist.xml_files import local
 
@@ -21,14 +20,6 @@ COMBINATIONS: Final = {"AND": 2, "OR": 2, "XOR": 2, "IMPLY": 2, "NOT": 1, "FORAL
 VALUES: Final = frozenset({"PlainText", "Format", "StringList", "NumberList", "SimpleValue", "StringFormat"})
 OPERATORS: Final = frozenset({"EQ", "NE", "GT", "LT", "GE", "LE"})
 DEPTH_MAX: Final = 60
-#: A pattern that only Python's engine reads is tried on texts up to this length, and only with so many repeats at most, none within a group that is
-#: repeated itself: that engine may take exponential time.
-PYTHON_PATTERN_CHARS_MAX: Final = 200
-_REPEATS_MAX: Final = 3
-#: Signs of a pattern, with escapes, classes and counts whole.
-_SIGN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{[\d,]*\}|\(\?<?[=!]|\((?:\?(?:<\w+>|[^)<]))?|.", re.DOTALL)
-_REPEAT: Final = re.compile(r"[*+]|\{\d*,")
-_TIMES: Final = re.compile(r"[*+{]")
 #: What IGAMT writes for "not empty".
 _NOT_EMPTY: Final = "^(?!\\s*$).+"
 #: Formats by name, of StringFormat.
@@ -60,7 +51,7 @@ class Expression:
     is_strict: bool = True
     is_truncated: bool = False
     is_identical: bool = False
-    matches: Callable[[str], bool | None] | None = None
+    matches: Test | None = None
 
     def walk(self) -> Iterator[Expression]:
         """This node and all below it."""
@@ -69,47 +60,9 @@ class Expression:
             yield from part.walk()
 
 
-def _may_be_slow(regex: str) -> bool:
-    """True if Python's engine may take exponential time for a pattern, or a high power of the text's length. Each look-around counts by itself."""
-    repeats, choices, looks = [0], [0], [False]
-    signs = _SIGN.findall(regex)
-    for sign, after in zip(signs, [*signs[1:], ""], strict=True):
-        if sign[0] == "(":
-            repeats.append(0)
-            choices.append(0)
-            looks.append(sign.endswith(("=", "!")))
-        elif sign == ")" and len(repeats) > 1:
-            inner, branches, is_look = repeats.pop(), choices.pop(), looks.pop()
-            if not is_look and (inner or branches) and _TIMES.match(after):
-                return True
-            repeats[-1] += 0 if is_look else inner
-            choices[-1] += 0 if is_look else branches
-        elif sign in {"|", "?"}:
-            choices[-1] += 1
-        elif _REPEAT.match(sign):
-            repeats[-1] += 1
-        if repeats[-1] > _REPEATS_MAX:
-            return True
-    return False
-
-
-def pattern_of(regex: str) -> Callable[[str], bool | None]:
-    """A test for a whole text by a Java regular expression. Raises ValueError for one that no engine here reads.
-
-    The engine that takes linear time is preferred, because a message is not trusted.
-    """
-    if regex == _NOT_EMPTY:
-        return lambda text: bool(text.strip())
-    linear = linear_pattern(regex)
-    if linear is not None:
-        return linear
-    try:
-        known = re.compile(regex, re.ASCII)
-    except (re.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"the pattern {regex[:60]!r} cannot be read ({error})") from None
-    if _may_be_slow(regex):
-        raise ValueError(f"the pattern {regex[:60]!r} may take too long")
-    return lambda text: None if len(text) > PYTHON_PATTERN_CHARS_MAX else known.fullmatch(text) is not None
+def pattern_of(regex: str) -> Test:
+    """A test for a whole text by a Java regular expression. Raises PatternError for one that cannot be read, or not in bounded time: no message is trusted."""
+    return (lambda text: bool(text.strip())) if regex == _NOT_EMPTY else read_pattern(regex, ascii_only=True)
 
 
 def _range(element: _Element, least: str, most: str) -> Range | None:
@@ -154,6 +107,8 @@ class ExpressionReader:
                 right = len(parts) == COMBINATIONS[name] if name in {"XOR", "IMPLY", "NOT"} else len(parts) >= COMBINATIONS[name]
                 return Expression(name, parts) if right else self._unknown(f"{name} of {len(parts)} parts")
             return self._leaf(name, element, depth)
+        except PatternError as error:
+            return self._unknown(f"a pattern of {name} that is not tried ({error})")
         except (ValueError, KeyError):
             return self._unknown(f"a {name} that cannot be read")
 

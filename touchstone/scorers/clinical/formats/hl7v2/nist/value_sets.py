@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from touchstone.scorers.clinical.checks.patterns import PatternError, Test
 from touchstone.scorers.clinical.formats.hl7v2.nist.expressions import pattern_of
 from touchstone.scorers.clinical.formats.hl7v2.nist.xml_files import local
 
@@ -32,11 +32,15 @@ class ValueSet:
     id: str
     is_open: bool
     codes: dict[str, list[Code]] = field(default_factory=dict)
-    patterns: list[tuple[Callable[[str], bool | None], Code]] = field(default_factory=list)
+    patterns: list[tuple[Test, Code]] = field(default_factory=list)
 
     def entries(self, value: str) -> list[Code]:
         """The entries that a code is, by itself or by a pattern."""
         return [*self.codes.get(value, ()), *(code for matches, code in self.patterns if matches(value))]
+
+    def is_undecided(self, value: str) -> bool:
+        """True if a pattern could not be tried on this code, so that it may be a member."""
+        return any(matches(value) is None for matches, _ in self.patterns)
 
     @property
     def is_empty(self) -> bool:
@@ -86,7 +90,7 @@ class Library:
                 continue
             try:
                 made.patterns.append((pattern_of(pattern), code))
-            except ValueError:
-                unknown["CodePattern that cannot be read"] += 1
+            except PatternError as error:
+                unknown[f"a CodePattern that is not tried ({error})"] += 1
                 self.excluded.add(made.id)
         self.sets[made.id] = made
