@@ -12,6 +12,7 @@ WORDS: Mapping[str, str] = {
     "missing": "is missing; add it",
     "blank_expectation": "is an empty or blank expected string; remove it or write what is expected",
     "string_type": "is not a string",
+    "string_unicode": "holds half of a surrogate pair (\\ud800 to \\udfff alone), which is no text; write the character",
     "string_too_short": "is empty; remove it or write what belongs there",
     "string_pattern_mismatch": "is blank or holds control characters; correct it",
     "string_too_long": "is too long",

@@ -20,6 +20,8 @@ def read_document(path: Path) -> dict[str, Any]:
         raise ConfigError(f"{path}, line {error.lineno}: not valid JSON ({error.msg})") from None
     except _DuplicateKeyError as error:
         raise ConfigError(f"{path}: {error.args[0]}: given twice; keep one") from None
+    except ValueError:
+        raise ConfigError(f"{path}: a number has too many digits; write a smaller one") from None
     except RecursionError:
         raise ConfigError(f"{path}: nested too deep; this is not a configuration file") from None
     if not isinstance(document, dict):

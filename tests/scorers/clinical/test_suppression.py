@@ -220,6 +220,36 @@ def test_a_list_may_be_json_and_must_exist(tmp_path: Path) -> None:
         read_list(tmp_path / "absent.toml")
 
 
+LAST = '"reason": "r", "expires": "2030-01-01"}]}'
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (r'{"suppress": [{"code": "\ud800", ' + LAST, "entry 1: code holds half of a surrogate pair"),
+        (r'{"suppress": [{"code": "a", "reason": "r", "expires": "2030-01-01"}, {"path": "P\udfff", ' + LAST, "entry 2: path holds half"),
+        (r'{"suppress": [{"\ud800": "a", ' + LAST, r"entry 1: \\ud800: unknown key"),
+        (r'{"\ud800": []}', r"\\ud800: unknown key"),
+        ('{"suppress": [{"code": 5, ' + LAST, "entry 1: code is not a string"),
+        ('{"suppress": [{"code": "a", "code": "b", ' + LAST, "code: given twice; keep one"),
+        ('{"suppress": [], "suppress": [{"code": "b", ' + LAST, "suppress: given twice; keep one"),
+        ('{"suppress": [{"code": "a", "reason": "r", "expires": ' + "9" * 5_000 + "}]}", "too many digits"),
+        ('{"suppress": [{"code": "a", "reason": "r", "expires": NaN}]}', "entry 1: expires must be a date"),
+        ('{"suppress": ' + "[" * 5_000 + "]" * 5_000 + "}", "nested too deep"),
+        ('{"suppress": [\n{"code": ', "line 2: not valid JSON"),
+        ("[]", "not a JSON object"),
+    ],
+)
+def test_a_malformed_json_list_names_the_entry_and_its_field_in_printable_text(tmp_path: Path, text: str, expected: str) -> None:
+    path = tmp_path / "known.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError, match=expected) as raised:
+        read_list(path)
+    assert str(raised.value).startswith("suppress: ")
+    assert str(path) in str(raised.value)
+    assert str(raised.value).encode().count(b"\n") == 0
+
+
 def test_an_empty_name_of_a_list_is_told_as_such() -> None:
     with pytest.raises(ConfigError, match=r"is a folder \(so is an empty name\); name the file"):
         read_list(Path())

@@ -6,7 +6,6 @@ worker starts, and an entry that has expired by then (in UTC) suppresses nothing
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from collections import Counter
@@ -25,8 +24,9 @@ from touchstone.schemas.result import Finding, Severity
 from touchstone.schemas.settings.house import Section
 from touchstone.scorers.base import ConfigError
 from touchstone.scorers.clinical.report import Report
+from touchstone.scorers.json_documents import read_document
 from touchstone.scorers.reporting.view import Table
-from touchstone.scorers.reporting.words import counted
+from touchstone.scorers.reporting.words import counted, visible
 
 ENTRIES_MAX: Final = 1_000
 #: Title of the table in reports.
@@ -174,18 +174,18 @@ def read_list(path: Path | None, *, today: date | None = None) -> SuppressList:
     try:
         if path.stat().st_size > BYTES_MAX:
             raise ConfigError(f"suppress: {path} is larger than {BYTES_MAX:,} bytes; a list names {ENTRIES_MAX:,} entries at most")
-        text = path.read_text(encoding="utf-8")
-        document: Any = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        document: Any = read_document(path) if path.suffix == ".json" else tomllib.loads(path.read_text(encoding="utf-8"))
+    except ConfigError as error:
+        raise ConfigError(f'suppress: {error}; an entry is {{"suppress": [{{"code": …, "reason": …, "expires": …}}]}}') from None
     except OSError as error:
         raise ConfigError(f"suppress: {path} cannot be read ({error.strerror}); check the path and its permissions") from None
     except (ValueError, RecursionError) as error:
-        kind = "JSON" if path.suffix == ".json" else "TOML"
         where = "" if isinstance(error, UnicodeDecodeError | RecursionError) else f" ({error})"
-        raise ConfigError(f"suppress: {path} is not {kind}{where}; write [[suppress]] entries with code, path or profile, reason and expires") from None
+        raise ConfigError(f"suppress: {path} is not TOML{where}; write [[suppress]] entries with code, path or profile, reason and expires") from None
     if (unknown := _unknown_key(document)) is not None:
         raise ConfigError(f"suppress: {path}: {unknown}")
     try:
-        found = _File.model_validate_json(json.dumps(document, default=str), strict=False)
+        found = _File.model_validate(document, strict=False)
     except ValidationError as error:
         raise ConfigError(f"suppress: {path}: {_said(explain(error, _File))}") from None
     names = Counter(entry.name for entry in found.suppress)
@@ -205,11 +205,11 @@ def _unknown_key(document: Any) -> str | None:
     if not isinstance(document, dict):
         return 'write {"suppress": [...]}'
     for key in document.keys() - {"suppress"}:
-        return f"{key}: unknown key; each entry is a [[suppress]]"
+        return f"{visible(key)}: unknown key; each entry is a [[suppress]]"
     listed = document.get("suppress")
     for number, entry in enumerate(listed if isinstance(listed, list) else (), 1):
         for key in sorted(entry.keys() - Entry.model_fields.keys()) if isinstance(entry, dict) else ():
-            return f"entry {number}: {key}: unknown key; an entry has {', '.join(Entry.model_fields)}"
+            return f"entry {number}: {visible(key)}: unknown key; an entry has {', '.join(Entry.model_fields)}"
     return None
 
 
