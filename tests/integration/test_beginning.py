@@ -1,14 +1,16 @@
 """Where a group begins: committed before its first worker joins."""
 
-from typing import Any
-
-from aiokafka import TopicPartition
+import pytest
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import NotCoordinatorForGroupError
+from aiokafka.protocol.commit import OffsetFetchRequest
 
 from tests.integration.brokers import Broker, Namespace
 from tests.integration.test_expired import events
 from tests.integration.workers import committed, produce
 from touchstone.schemas.settings.house import KafkaSettings, Settings
-from touchstone.streams.process.beginning import _never_committed, begin
+from touchstone.streams.process.beginning import begin
+from touchstone.streams.wire.clients import client_options
 
 
 async def test_a_group_begins_once_and_what_appears_later_is_not_its_beginning(shared_embedded: Broker, namespace: Namespace) -> None:
@@ -38,19 +40,20 @@ async def test_on_a_topic_that_was_made_anew_a_commit_that_is_there_already_is_n
     assert await committed(broker, group, topic, 1) == [0]
 
 
-async def test_a_group_that_has_begun_is_not_asked_for_every_partition() -> None:
-    asked: list[int] = []
-
-    class Committed:  # all that is asked of a consumer
-        async def committed(self, partition: TopicPartition) -> int | None:
-            asked.append(partition.partition)
-            return 5 if partition.partition in has else None
-
-    consumer: Any = Committed()
-    has = {3}
-    assert await _never_committed(consumer, {"t": 200}) == []
-    assert max(asked) < 64
-    has, asked = {199}, []
-    assert await _never_committed(consumer, {"t": 200}) == []
-    has = set()
-    assert await _never_committed(consumer, {"t": 200}) == [TopicPartition("t", number) for number in range(200)]
+@pytest.mark.apache
+async def test_a_broker_that_is_not_the_groups_coordinator_any_more_does_not_say_that_nothing_is_committed(three_nodes: Broker, namespace: Namespace) -> None:
+    topic, group = namespace.topic("generations"), namespace.group()
+    settings = Settings(kafka=KafkaSettings(bootstrap_servers=three_nodes.bootstrap_servers))
+    three_nodes.create_topics({topic: 1})
+    await produce(three_nodes, topic, events(0, 3))
+    await begin(settings, group, {topic: 1}, "latest")
+    part = TopicPartition(topic, 0)
+    async with AIOKafkaConsumer(**client_options(settings.kafka), group_id=group, enable_auto_commit=False) as consumer:
+        assert await consumer.committed(part) == 3
+        coordinator = consumer._coordinator
+        others = [broker.nodeId for broker in consumer._client.cluster.brokers() if broker.nodeId != coordinator.coordinator_id]
+        answer = await consumer._client.send(others[0], OffsetFetchRequest(group, [(topic, [0])]))
+        assert (answer.topics, answer.error_code) == ([], NotCoordinatorForGroupError.errno)  # no partition has this error
+        coordinator.coordinator_id = others[0]
+        assert await consumer.committed(part) == 3
+        assert coordinator.coordinator_id not in others

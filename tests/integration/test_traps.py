@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -323,8 +323,14 @@ def test_sigterm_is_heard_while_no_assignment_comes(runner: str, embedded: Broke
 
 
 class FakeGroup:
+    """A consumer that is asked for a log's bounds, and what the group has committed."""
+
     def __init__(self, end: int, committed: int | None) -> None:
         self._end, self._committed = end, committed
+
+    async def look(self, watchdog: Watchdog) -> None:
+        watchdog._ownership.committed = self.committed  # type: ignore[method-assign]
+        await watchdog._look(self)
 
     async def end_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(partitions, self._end)
@@ -332,17 +338,17 @@ class FakeGroup:
     async def beginning_offsets(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         return dict.fromkeys(partitions, 0)
 
-    async def committed(self, partition: TopicPartition) -> int | None:
-        return self._committed
+    async def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int | None]:
+        return dict.fromkeys(partitions, self._committed)
 
 
 async def test_a_worker_outside_its_group_ends_loudly() -> None:
     job = make_job()
     watchdog = Watchdog(job)
-    await watchdog._look(FakeGroup(5, None))  # joining takes a while
+    await FakeGroup(5, None).look(watchdog)  # joining takes a while
     job.unassigned_since = job.joining_since = time.monotonic() - 10_000
     with pytest.raises(Stalled):
-        await watchdog._look(FakeGroup(5, None))
+        await FakeGroup(5, None).look(watchdog)
 
 
 async def test_a_worker_that_is_refused_again_and_again_joins_anew_and_is_not_ended() -> None:
@@ -350,7 +356,7 @@ async def test_a_worker_that_is_refused_again_and_again_joins_anew_and_is_not_en
     job = make_job()
     job.unassigned_since = time.monotonic() - 10_000
     job.on_joining()
-    await Watchdog(job)._look(FakeGroup(5, None))
+    await FakeGroup(5, None).look(Watchdog(job))
     assert job.unassigned_s > job.settings.worker.rebalance_max_s
 
 
@@ -360,12 +366,12 @@ async def test_a_settled_offset_that_the_broker_lost_is_owed_again() -> None:
     job.on_assigned({TP})
     job.on_committed({TP: 9})
     watchdog = Watchdog(job)
-    await watchdog._look(FakeGroup(9, 4))
-    await watchdog._look(FakeGroup(9, 4))
+    await FakeGroup(9, 4).look(watchdog)
+    await FakeGroup(9, 4).look(watchdog)
     assert job.owed == {TP: 9}
     job.on_committed({TP: 9})
     assert job.owed == {}
-    await watchdog._look(FakeGroup(9, 9))
+    await FakeGroup(9, 9).look(watchdog)
     assert job.owed == {}
 
 
@@ -374,14 +380,14 @@ async def test_the_end_of_a_topic_that_was_made_anew_is_no_loss_of_the_one_befor
     job = make_job()
     job.on_assigned({TP})
     watchdog = Watchdog(job)
-    await watchdog._look(FakeGroup(7, 5))
+    await FakeGroup(7, 5).look(watchdog)
     assert watchdog.tails == {TP: (5, 7)}
 
     async def made_anew(_: object) -> set[str]:
         return set()
 
     monkeypatch.setattr(job.intake, "unchanged", made_anew)
-    await watchdog._look(FakeGroup(30, 5))
+    await FakeGroup(30, 5).look(watchdog)
     assert watchdog.tails == {TP: (5, 7)}
 
 

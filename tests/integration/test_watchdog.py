@@ -103,6 +103,7 @@ async def test_a_finished_partition_that_stays_through_a_rebalance_is_no_lag(bro
         assert watchdog._seen == {TopicPartition(*place): 3}
     finally:
         await consumer.stop()
+        await watchdog._ownership.close()
 
 
 async def test_a_stall_says_what_is_held_and_whether_the_runner_polls(broker: Broker, job: Job) -> None:

@@ -3,6 +3,7 @@
 A topic that is deleted and made anew has the same name. A commit of the one before would begin in its middle, or past its end.
 """
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.streams.topics.identity import TopicMetadata
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
+from touchstone.streams.wire.group_offsets import committed_offsets
 
 #: A consumer that does not choose where to read raises these: nothing is committed, or the log does not have the offset.
 NOWHERE = (NoOffsetForPartitionError, OffsetOutOfRangeError)
@@ -65,6 +67,7 @@ class Committed:
     """What a group has committed on one topic. Not for several tasks at once."""
 
     def __init__(self, kafka: KafkaSettings, group: str, topic: str) -> None:
+        self._kafka = kafka
         self._metadata = TopicMetadata(kafka)
         self._admin = AIOKafkaAdminClient(**client_options(kafka))
         self._group = group
@@ -94,12 +97,13 @@ class Committed:
         return found.topic_id
 
     async def find(self, consumer: AIOKafkaConsumer, known_id: str) -> Places:
-        """Where to read on, for the partitions that a member of the group has now. `known_id`: as in `Places.add`. Raises `KafkaError`."""
+        """Where to read on, for the partitions that a member of the group has now. `known_id`: as in `Places.add`. Raises `KafkaError`, or `TimeoutError`."""
         parts = sorted(consumer.assignment())
         places = Places(await self.topic_id())
         if not parts:
             return places
-        committed = await self._admin.list_consumer_group_offsets(self._group, partitions=parts)
+        async with asyncio.timeout(self._kafka.probe_timeout_s):
+            committed = await committed_offsets(self._admin, self._group, parts)
         starts, ends = await consumer.beginning_offsets(parts), await consumer.end_offsets(parts)
         if await self.topic_id() != places.topic_id:
             raise UnknownTopicOrPartitionError  # made anew meanwhile: these are the bounds of either

@@ -4,23 +4,22 @@ A commit for every partition makes the beginning a fact: a crash before the firs
 appeared later, which is read from its beginning (KIP-842), whatever `worker.auto_offset_reset` says.
 """
 
-import asyncio
 from collections.abc import Mapping
 from typing import Literal
 
 import structlog
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import CommitFailedError
 
 from touchstone.schemas.settings.house import Settings
 from touchstone.streams.intake import offsets
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
+from touchstone.streams.wire.group_offsets import committed_offsets
 
 log = structlog.get_logger(__name__)
 
-#: Partitions whose commits are asked for at the same time.
-AT_ONCE = 32
 Reset = Literal["earliest", "latest"]
 
 
@@ -34,7 +33,7 @@ async def begin(settings: Settings, group: str, topics: Mapping[str, int], reset
     consumer = AIOKafkaConsumer(**client_options(settings.kafka), group_id=group, enable_auto_commit=False)
     try:
         await consumer.start()
-        bare = _partitions(topics) if anew else await _never_committed(consumer, topics)
+        bare = _partitions(topics) if anew else await _never_committed(settings, group, topics)
         if not bare:
             return {}
         begins: dict[TopicPartition, int] = await (consumer.beginning_offsets(bare) if reset == "earliest" else consumer.end_offsets(bare))
@@ -42,7 +41,7 @@ async def begin(settings: Settings, group: str, topics: Mapping[str, int], reset
         try:
             await consumer.commit(begins)
         except CommitFailedError:
-            still = await _never_committed(consumer, topics)  # empty, if another worker has committed and joined meanwhile
+            still = await _never_committed(settings, group, topics)  # empty, if another worker has committed and joined meanwhile
             begins = await consumer.beginning_offsets(still) if still else {}
             return {(tp.topic, tp.partition): offset for tp, offset in begins.items()}
         for topic in sorted({tp.topic for tp in bare}):
@@ -56,14 +55,13 @@ def _partitions(topics: Mapping[str, int]) -> list[TopicPartition]:
     return [TopicPartition(topic, number) for topic, count in topics.items() for number in range(count)]
 
 
-async def _never_committed(consumer: AIOKafkaConsumer, topics: Mapping[str, int]) -> list[TopicPartition]:
+async def _never_committed(settings: Settings, group: str, topics: Mapping[str, int]) -> list[TopicPartition]:
     """Partitions of the topics on none of whose partitions the group has committed."""
-    bare: list[TopicPartition] = []
-    for topic, count in topics.items():
-        parts = _partitions({topic: count})
-        for begin in range(0, count, AT_ONCE):  # a group that has begun has committed on the first ones, so the others need not be asked for
-            if any(offset is not None for offset in await asyncio.gather(*map(consumer.committed, parts[begin : begin + AT_ONCE]))):
-                break
-        else:
-            bare += parts
-    return bare
+    parts = _partitions(topics)
+    admin = AIOKafkaAdminClient(**client_options(settings.kafka))
+    try:
+        await admin.start()
+        begun = {part.topic for part, known in (await committed_offsets(admin, group, parts)).items() if known.offset >= 0}
+    finally:
+        await close_client(admin.close)
+    return [part for part in parts if part.topic not in begun]

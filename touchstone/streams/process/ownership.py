@@ -1,8 +1,10 @@
 """Which input partitions nobody in the group reads: those that were added, or whose topic is missing."""
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import dataclass
 
+import aiokafka
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment
 from aiokafka.errors import IncompatibleBrokerVersion
@@ -12,6 +14,7 @@ from touchstone.streams.runners.base import Job
 from touchstone.streams.topics.identity import Topic, TopicMetadata
 from touchstone.streams.wire.clients import client_options
 from touchstone.streams.wire.closing import close_client
+from touchstone.streams.wire.group_offsets import committed_offsets
 
 #: Partitions that a message names.
 NAMED_MAX = 5
@@ -65,6 +68,23 @@ class Ownership:
 
     async def _owned(self) -> set[TopicPartition] | None:
         """Partitions that the group's members have been assigned; None while a rebalance is under way, or if the broker cannot tell."""
+        admin = await self._connected()
+        try:
+            (answer,) = await admin.describe_consumer_groups([self._job.group])
+        except IncompatibleBrokerVersion:
+            self._can_describe = False  # the embedded broker, whose topics never change
+            return None
+        code, _, state, _, _, members = answer.groups[0][:6]
+        if code or state not in {"Stable", "Empty", "Dead"}:
+            return None
+        return {(tp.topic, tp.partition) for member in members if member[4] for tp in ConsumerProtocolMemberAssignment.decode(member[4]).partitions()}
+
+    async def committed(self, partitions: Collection[aiokafka.TopicPartition]) -> dict[aiokafka.TopicPartition, int | None]:
+        """Partition → the offset that the group has committed; None if none. Waits for a coordinator that can tell: bound it."""
+        found = await committed_offsets(await self._connected(), self._job.group, partitions) if partitions else {}
+        return {tp: known.offset if known.offset >= 0 else None for tp, known in found.items()}
+
+    async def _connected(self) -> AIOKafkaAdminClient:
         if self._admin is None:
             admin = AIOKafkaAdminClient(**client_options(self._job.settings.kafka))
             try:
@@ -73,15 +93,7 @@ class Ownership:
                 await close_client(admin.close)
                 raise
             self._admin = admin
-        try:
-            (answer,) = await self._admin.describe_consumer_groups([self._job.group])
-        except IncompatibleBrokerVersion:
-            self._can_describe = False  # the embedded broker, whose topics never change
-            return None
-        code, _, state, _, _, members = answer.groups[0][:6]
-        if code or state not in {"Stable", "Empty", "Dead"}:
-            return None
-        return {(tp.topic, tp.partition) for member in members if member[4] for tp in ConsumerProtocolMemberAssignment.decode(member[4]).partitions()}
+        return self._admin
 
     async def close(self) -> None:
         """Disconnect, within a bound."""

@@ -145,24 +145,21 @@ class Watchdog:
     async def _begins(self, consumer: AIOKafkaConsumer, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
         """Where a worker that is assigned these partitions now begins: at what is committed, or after what Kafka has deleted."""
         starts = await consumer.beginning_offsets(partitions) if partitions else {}
-        committed = {tp: await consumer.committed(tp) for tp in partitions}
+        committed = await self._ownership.committed(partitions)
         return {tp: max(self._job.begin_of((tp.topic, tp.partition)) if committed[tp] is None else committed[tp], starts[tp]) for tp in partitions}
 
-    async def _owe(self, consumer: AIOKafkaConsumer, quiet: list[TopicPartition]) -> None:
+    async def _owe(self, quiet: list[TopicPartition]) -> None:
         """Request another commit of offsets that are settled and not committed.
 
         A commit may fail without an error, and an abandoned one may arrive after a later one and set the offset back.
         Where more events come the next commit corrects that, so only quiet partitions are checked.
         """
         job = self._job
-        for tp in quiet:
-            partition = (tp.topic, tp.partition)
-            settled = job.positions.get(partition)
-            if settled is None:
-                continue
-            committed = await consumer.committed(tp)
-            if max(committed or 0, 0) < settled and job.positions.get(partition) == settled:
-                job.owed[partition] = settled
+        settled = {tp: job.positions[tp.topic, tp.partition] for tp in quiet if (tp.topic, tp.partition) in job.positions}
+        for tp, committed in (await self._ownership.committed(settled)).items():
+            partition, after = (tp.topic, tp.partition), settled[tp]
+            if (committed or 0) < after and job.positions.get(partition) == after:
+                job.owed[partition] = after
 
     async def _records_wait(self, consumer: AIOKafkaConsumer, tails: dict[TopicPartition, tuple[int, int]]) -> bool:
         """True if some tail (position, end) holds a record: the last offset of a transactional producer is a marker, not a record."""
@@ -201,7 +198,7 @@ class Watchdog:
         async with asyncio.timeout(answer_s):
             ends = await consumer.end_offsets(partitions)
             positions = await self._positions(consumer, partitions)
-            await self._owe(consumer, [tp for tp in partitions if self._seen.get(tp) == positions[tp]])
+            await self._owe([tp for tp in partitions if self._seen.get(tp) == positions[tp]])
             # Asked after the ends, which are looked up by name: the end of a topic that was made anew meanwhile is no loss of the one before.
             still = await job.intake.unchanged({tp.topic for tp in partitions})
         tails = {tp: (positions[tp], ends[tp]) for tp in partitions}

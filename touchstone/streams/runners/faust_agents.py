@@ -25,6 +25,7 @@ from touchstone.streams.runners.base import POLL_S, Clock, Job, Stalled, Unreada
 from touchstone.streams.runners.faust_feeds import BatchFeed, EventFeed
 from touchstone.streams.runners.faust_private import CHANNEL_SLICES, FETCH_SLICES, BatchTransport, EventTransport, Membership, changed
 from touchstone.streams.wire.clients import ssl_context
+from touchstone.streams.wire.group_offsets import heed_group_errors
 from touchstone.streams.wire.record_batches import read_leniently
 
 log = structlog.get_logger(__name__)
@@ -56,6 +57,7 @@ def make_app(job: Job, datadir: str) -> faust.App:
     settings, worker = job.settings, job.settings.worker
     batched = _batched(job)
     read_leniently(settings.kafka)
+    heed_group_errors()
     app = faust.App(
         job.group,
         broker=[f"kafka://{address.strip()}" for address in settings.kafka.bootstrap_servers.split(",")],

@@ -14,6 +14,7 @@ from touchstone.scorers.suite import Suite
 from touchstone.streams.subscription.past import GONE
 from touchstone.streams.wire.clients import client_options, existing_topics
 from touchstone.streams.wire.closing import close_client
+from touchstone.streams.wire.group_offsets import committed_offsets
 
 log = structlog.get_logger("touchstone.serve")
 
@@ -61,7 +62,7 @@ class SuiteLag:
         for suite, own in parts.items():
             group = f"{self._settings.worker.group_prefix}.{suite}"
             # All partitions by name: asked for whatever there is, the embedded broker answers with nothing that the client can read.
-            committed = await admin.list_consumer_group_offsets(group, partitions=own) if own else {}
-            at = {part: committed[part].offset for part in own if part in committed and committed[part].offset >= 0}
+            committed = await committed_offsets(admin, group, own)
+            at = {part: known.offset for part, known in committed.items() if known.offset >= 0}
             records = sum(max(0, ends[part] - max(at.get(part, 0), begins[part])) for part in own) if at else None
             self.known[suite] = {"records": records, "group": group}

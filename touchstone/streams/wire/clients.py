@@ -26,6 +26,7 @@ from aiokafka.errors import (
 
 from touchstone.schemas.settings.house import KafkaSettings
 from touchstone.scorers.base import ConfigError
+from touchstone.streams.wire.group_offsets import heed_group_errors
 from touchstone.streams.wire.record_batches import read_leniently
 
 #: Answers that waiting does not change: the cluster is there and refuses this user, or its certificate is not trusted.
@@ -50,6 +51,7 @@ def client_options(kafka: KafkaSettings) -> dict[str, Any]:
     Raises `ConfigError` if a certificate or key file cannot be used.
     """
     read_leniently(kafka)
+    heed_group_errors()
     options: dict[str, Any] = {
         "bootstrap_servers": kafka.bootstrap_servers,
         "client_id": kafka.client_id,
