@@ -9,11 +9,14 @@ _DIRECT = "touchstone/streams/runners/direct.py"
 _FAUST = "touchstone/streams/runners/faust_agents.py"
 _FAUST_FEEDS = "touchstone/streams/runners/faust_feeds.py"
 _FAUST_PRIVATE = "touchstone/streams/runners/faust_private.py"
+_GROUP_OFFSETS = "touchstone/streams/wire/group_offsets.py"
 _PROJECTOR = "touchstone/streams/account/projector.py"
 _TEST_INTAKE = "tests/streams/intake/test_intake.py"
 _TEST_OUTBOX = "tests/streams/intake/test_outbox.py"
 _TEST_FENCES = "tests/streams/runners/test_fences.py"
 _TEST_BATCHES = "tests/streams/runners/test_faust_batches.py"
+_TEST_PACE = "tests/streams/runners/test_pace.py"
+_TEST_GROUP_OFFSETS = "tests/streams/wire/test_group_offsets.py"
 _TRAPS = "tests/integration/test_traps.py"
 _TEST_AWAY = "tests/integration/test_store_away.py"
 
@@ -321,7 +324,7 @@ STREAMS: tuple[Mutant, ...] = (
         "lost_commit_is_not_owed",
         "a commit that the broker lost on a quiet partition is never repeated",
         "touchstone/streams/process/watchdog.py",
-        "                job.owed[partition] = settled\n",
+        "                job.owed[partition] = after\n",
         "                pass\n",
         (f"{_TRAPS}::test_a_settled_offset_that_the_broker_lost_is_owed_again",),
     ),
@@ -464,7 +467,47 @@ STREAMS: tuple[Mutant, ...] = (
         "            pass",
         ("tests/integration/test_beginning.py",),
     ),
+    Mutant(
+        "loading_group_is_a_new_one",
+        "a group whose coordinator is loading is taken for one that has never committed, and begins at the end of the log",
+        _GROUP_OFFSETS,
+        "            if len(found) >= len(wanted):",
+        "            if True:",
+        (_TEST_GROUP_OFFSETS,),
+    ),
+    Mutant(
+        "loading_group_has_no_position",
+        "a consumer whose coordinator is loading, or has moved, reads its partitions from their beginning",
+        _GROUP_OFFSETS,
+        "        raise kind(self.group_id) if kind is GroupAuthorizationFailedError else kind()\n",
+        "",
+        (_TEST_GROUP_OFFSETS,),
+    ),
+    Mutant(
+        "seek_without_a_seek",
+        "what was fetched amid a rebalance and dropped is not fetched again",
+        _FAUST_PRIVATE,
+        "                    consumer.seek(tp, offset)\n",
+        "                    pass\n",
+        ("tests/streams/runners/test_faust_seek.py",),
+    ),
     # -- bounds
+    Mutant(
+        "pause_without_end",
+        "a slice whose turn does not come stops the fetch",
+        "touchstone/streams/runners/base.py",
+        "            async with asyncio.timeout(PACE_MAX_S - PACE_S):",
+        "            if True:",
+        (_TEST_PACE,),
+    ),
+    Mutant(
+        "revoked_slice_is_waited_for",
+        "after a slice that was revoked as it waited for its turn, each pause is the longest",
+        "touchstone/streams/intake/scoring.py",
+        "                self._waiting -= 1\n",
+        "                pass\n",
+        (_TEST_PACE,),
+    ),
     Mutant(
         "batch_of_gigabytes",
         "a compressed batch of some kilobytes takes gigabytes of memory",
