@@ -80,6 +80,7 @@ async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> No
             ("/", "document.querySelector('.suite') && document.querySelector('#feed .row')", "document.querySelector('.suite .toggle').click()"),
             ("/", "document.querySelector('.suite')", "setWall(true)"),
             ("/", "document.querySelector('.suite')", "setWall(false); showKeys()"),
+            ("/", "document.querySelector('.suite')", "showAge = () => document.body.classList.add('stale'); showAge()"),
             ("/cases", "document.querySelector('[data-row]') && document.querySelector('[data-by=label] .facet')", ""),
             *((f"/cases/{one.event_id}", "document.querySelector('.case .checks, .case .section')", "") for one in failed.values()),
             ("/review", "document.querySelector('.queue') && document.querySelector('.review-choices li')", ""),
