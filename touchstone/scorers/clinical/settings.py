@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -12,6 +11,7 @@ from pydantic import BeforeValidator, Field, SecretStr, field_validator, model_v
 
 from touchstone.schemas.settings.house import Section
 from touchstone.schemas.trace import CLINICAL_FORMATS, ClinicalFormat
+from touchstone.scorers.clinical.content_digests import digest_of_package, digest_of_profile, digest_of_rules, digest_of_table
 from touchstone.scorers.clinical.suppression import SuppressList, fingerprint_of, read_list
 from touchstone.scorers.settings import Key, Resolver, variables
 
@@ -187,39 +187,12 @@ def fingerprint(settings: ClinicalSettings) -> dict[str, Any]:
         "terminology": {
             "url": terminology.url,
             "umls": terminology.umls_api_key is not None,
-            **{name: _digest(path) for name in ("rxnorm", "loinc", "cvx") if (path := getattr(terminology, name)) is not None},
+            **{name: digest_of_table(path) for name in ("rxnorm", "loinc", "cvx") if (path := getattr(terminology, name)) is not None},
         },
-        "fhir": fhir.model_dump(mode="json", exclude={"packages"}) | {"packages": [_digest(path) for path in fhir.packages]},
+        "fhir": fhir.model_dump(mode="json", exclude={"packages"}) | {"packages": [digest_of_package(path) for path in fhir.packages]},
         "ccda": ccda.model_dump(mode="json", exclude={"rules", "xsd"})
-        | {"rules": [_digest(path) for path in ccda.rules], "xsd": None if ccda.xsd is None else _digest(ccda.xsd)},
+        | {"rules": [digest_of_rules(path) for path in ccda.rules], "xsd": None if ccda.xsd is None else digest_of_table(ccda.xsd)},
         **({"suppress": fingerprint_of(lambda: settings.suppressions)} if settings.suppress is not None else {}),
         # Only where some are loaded, so that the fingerprint of others stays what it was.
-        **({"hl7v2": {"profiles": [_digest_of_all(path) for path in settings.hl7v2.profiles]}} if settings.hl7v2.profiles else {}),
+        **({"hl7v2": {"profiles": [digest_of_profile(path) for path in settings.hl7v2.profiles]}} if settings.hl7v2.profiles else {}),
     }
-
-
-def _digest_of_all(path: Path) -> str:
-    """A digest of the XML files of a folder and below it, or of a file and those beside it."""
-    path = path.expanduser()
-    if not path.exists():
-        return "absent"
-    digest = sha256()
-    for at in sorted((path if path.is_dir() else path.parent).rglob("*.[xX][mM][lL]")):
-        digest.update(f"{at.name}:{_digest(at)};".encode())
-    return digest.hexdigest()[:16]
-
-
-def _digest(path: Path) -> str:
-    """A digest of the content of a file or package folder; "absent" if there is none, which building the scorer then reports."""
-    path = path.expanduser()
-    manifest = next((at for at in (path, path / "package.json", path / "package" / "package.json") if at.is_file()), None)
-    if manifest is None:
-        return "absent" if not path.exists() else sha256("\n".join(sorted(at.name for at in path.iterdir())).encode()).hexdigest()[:16]
-    digest = sha256()
-    try:
-        with manifest.open("rb") as content:
-            while block := content.read(1_048_576):
-                digest.update(block)
-    except OSError:
-        return "unreadable"
-    return digest.hexdigest()[:16]

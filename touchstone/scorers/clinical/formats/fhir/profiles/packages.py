@@ -36,7 +36,7 @@ class Packages:
     """Definitions by canonical URL; without a version, the latest one."""
 
     def __init__(self, sources: tuple[Path, ...]) -> None:
-        self._sources = [one for source in sources for one in _roots(source)]
+        self._sources = [one for source in sources for one in roots(source)]
         self._found: dict[str, Memory[tuple[Json | None, Path | None]]] = {}
 
     def find(self, kind: str, canonical: str) -> Json | None:
@@ -83,7 +83,7 @@ class Packages:
 
 def holds_definitions(source: Path) -> bool:
     """Return True if a package, or a folder of packages, has any definition."""
-    for root in _roots(source):
+    for root in roots(source):
         if root.suffix not in _DEFINITION_FILES:
             found: object = _archive(root, _stamp(root)) if root.is_file() else _index(root, _stamp(root))
         else:
@@ -99,7 +99,7 @@ def _order(definition: Json) -> tuple[tuple[int, ...], str]:
     return tuple(int(part) if part.isdigit() else 0 for part in version.partition("-")[0].split(".")), version
 
 
-def _roots(source: Path) -> Iterator[Path]:
+def roots(source: Path) -> Iterator[Path]:
     """The package folders, archives and definition files of a source."""
     if source.is_file():
         yield source
@@ -193,13 +193,13 @@ def _scanned(folder: Path) -> Iterator[tuple[str, str, str]]:
     for number, path in enumerate(sorted(folder.glob("*.json"))):
         if number >= ARCHIVE_FILES_MAX:
             return
-        if path.is_file() and _may_define(path.name):
+        if path.is_file() and may_define(path.name):
             definition = _file(path, _stamp(path))
             if definition is not None and definition.get("resourceType") in _KINDS and isinstance(definition.get("url"), str):
                 yield str(definition["resourceType"]), definition["url"], path.name
 
 
-def _may_define(name: str) -> bool:
+def may_define(name: str) -> bool:
     """True unless a file's name says that it holds something else. Names are type-id.json by convention, and free by the rules of packages."""
     kind = name.partition("-")[0]
     is_odd = name.startswith(".") or name == "package.json"
@@ -234,7 +234,7 @@ def _archive(path: Path, stamp: int) -> dict[tuple[str, str], Json]:
                 if number > ARCHIVE_FILES_MAX:
                     break
                 name = Path(member.name)
-                is_definition = len(name.parts) == 2 and _may_define(name.name)
+                is_definition = len(name.parts) == 2 and may_define(name.name)
                 if not member.isfile() or member.size > FILE_BYTES_MAX or not is_definition:
                     continue
                 file = archive.extractfile(member)

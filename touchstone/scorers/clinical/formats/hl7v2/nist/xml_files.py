@@ -110,13 +110,18 @@ def root_name(path: Path) -> str:
         return ""
 
 
+def beside(profile: Path) -> list[Path]:
+    """The XML files of a profile's own folder, in name order, the profile among them. Raises `ConfigError` for more than a profile has."""
+    found = sorted(entry for entry in profile.parent.iterdir() if entry.is_file() and entry.suffix.lower() == ".xml")
+    if len(found) > FILES_MAX:
+        raise ConfigError(f"{profile.parent} holds more than {FILES_MAX} XML files; keep one profile a folder")
+    return found
+
+
 def parts_of(profile: Path, unknown: Counter[str]) -> dict[str, list[tuple[Path, _Element]]]:
     """The files beside a profile, by root element; others are counted in `unknown`. Raises `ConfigError`, also if two profiles share the folder."""
-    beside = sorted(entry for entry in profile.parent.iterdir() if entry.is_file() and entry.suffix.lower() == ".xml")
-    if len(beside) > FILES_MAX:
-        raise ConfigError(f"{profile.parent} holds more than {FILES_MAX} XML files; keep one profile a folder")
     parts: dict[str, list[tuple[Path, _Element]]] = {name: [] for name in ROOTS}
-    for entry in beside:
+    for entry in beside(profile):
         # A file whose beginning is no XML is refused by the reader: its rules would be missing.
         name = PROFILE if entry == profile else root_name(entry) or local(read_xml(entry))
         if name == PROFILE and entry != profile:
