@@ -108,7 +108,9 @@ def test_what_is_not_read_changes_no_digest(make: Callable[[Path], dict[str, Any
 
 @pytest.mark.parametrize("make", [profile_file, profile_folder, rules_folder, loose, packed, several])
 def test_the_same_content_elsewhere_has_the_same_digest(make: Callable[[Path], dict[str, Any]], tmp_path: Path) -> None:
-    one, other = (fingerprint(ClinicalSettings.model_validate(make(tmp_path / name))) for name in ("one", "other") if not (tmp_path / name).mkdir())
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+    one, other = (fingerprint(ClinicalSettings.model_validate(make(tmp_path / name))) for name in ("one", "other"))
     assert one == other
 
 
