@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scorers.clinical.hl7v2.nist_profile import LINES, TITLE, changed, edited, judged, of_profile, with_field, written
+from tests.scorers.clinical.hl7v2.nist_profile import LINES, PROFILE, TITLE, changed, edited, judged, of_profile, with_field, written
 
 OBX, PID = LINES["OBX"], LINES["PID"]
 GOOD = [
@@ -94,6 +94,52 @@ def test_a_fault_of_the_standard_is_not_reported_by_the_profile_again(folder: Pa
     report = judged(with_field("MSH", 10, ""), folder)
 
     assert [one.code for one in report.findings if one.path == "MSH-10" and one.severity == "major"] == ["structure.required-field"]
+
+
+MORE_OBX = "\n".join(f"OBX|{number}||1^x^L||4||||||F" + "|" * 12 + "x" for number in (1, 2, 3))
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (edited(OBR=LINES["OBR"] + "||x"), [("OBR[1]", "fields of OBR, and more are given")]),
+        (edited(more=MORE_OBX), [("OBX[2]", "fields of OBX, and more are given in 3 segments")]),
+        (edited(OBR=LINES["OBR"] + "||x", more=MORE_OBX), [("OBR[1]", "fields of OBR, and more are given"), ("OBX[2]", "more are given in 3 segments")]),
+        (edited(), []),
+    ],
+)
+def test_fields_that_the_profile_does_not_describe_are_one_finding_for_each_kind_of_segment(data: bytes, said: list[tuple[str, str]], folder: Path) -> None:
+    found = [one for one in judged(data, folder).findings if one.code == "profile.extra"]
+
+    assert [one.path for one in found] == [path for path, _ in said]
+    assert all(one.message.endswith(text) for one, (_, text) in zip(found, said, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [(1, "describes 1 field of OBR"), (2, "describes 2 fields of OBR"), (4, None)],
+)
+def test_one_field_is_not_called_fields(fields: int, said: str | None, tmp_path: Path) -> None:
+    start = PROFILE.index('<Segment ID="OBR')
+    end = PROFILE.index("</Segment>", start)
+    described = PROFILE[start:end].split("<Field ")
+    short = PROFILE[:start] + "<Field ".join(described[: fields + 1]) + PROFILE[end:]
+    messages = [one.message for one in judged(edited(), written(tmp_path, PROFILE=short)).findings if one.code == "profile.extra"]
+
+    assert any(said in one for one in messages) if said else not messages
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (with_field("PID", 11, "A"), "allows 2 to 5 characters for"),
+        (with_field("MSH", 10, "M" * 12), "characters for Control id; given: 12"),
+        (with_field("PID", 3, "1~2~3~4"), "allows 1 to 3 of"),
+        (edited(PID=LINES["PID"] + "\r" + LINES["PID"]), "allows 1 of the segment PID"),
+    ],
+)
+def test_bounds_read_as_people_write_them(data: bytes, said: str, folder: Path) -> None:
+    assert any(said in one.message for one in judged(data, folder).findings if one.code.startswith("profile."))
 
 
 def test_rules_are_counted(folder: Path) -> None:

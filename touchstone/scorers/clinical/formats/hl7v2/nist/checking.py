@@ -10,6 +10,7 @@ from touchstone.scorers.clinical.formats.hl7v2.nist.model import Datatype, Eleme
 from touchstone.scorers.clinical.formats.hl7v2.nist.sink import Sink
 from touchstone.scorers.clinical.formats.hl7v2.nist.slicing import Slicer
 from touchstone.scorers.clinical.formats.hl7v2.nist.tree import NULL, Node, Tree
+from touchstone.scorers.reporting.words import counted
 
 
 class Check:
@@ -19,6 +20,8 @@ class Check:
         self.tree, self.sink = tree, sink
         self.rules = tree.profile.rules
         self.content = Content(tree.profile.library, sink)
+        #: Segments with more fields than the profile describes, by id of the segment in the profile: each is one finding, at the first.
+        self._extra: dict[str, list[Node]] = {}
 
     def run(self) -> None:
         """Check the whole message."""
@@ -27,6 +30,17 @@ class Check:
         Tables(self.content).apply(self.tree.profile.tables, self.tree.root, self.tree.message_id)
         for segment in self.tree.unplaced:
             self._unplaced(segment)
+        for nodes in self._extra.values():
+            self._more_than_described(nodes)
+
+    def _more_than_described(self, nodes: list[Node]) -> None:
+        """Fields beyond those of the profile, said once for all segments of the kind: as often as not, it is the profile that is short."""
+        definition, segment = nodes[0].definition, nodes[0].segment
+        assert isinstance(definition, SegmentFlavor)
+        assert segment is not None
+        where = f" in {len(nodes)} segments" if len(nodes) > 1 else ""
+        text = f"{self.sink.title} describes {counted(len(definition.fields), 'field')} of {definition.name}, and more are given{where}"
+        self.sink.add("minor", "profile.extra", segment.path, text)
 
     def _unplaced(self, segment: Segment) -> None:
         """A segment that the profile does not have here. A local (Z) one may be a private agreement, so it is minor."""
@@ -51,7 +65,7 @@ class Check:
         count = nodes[-1].instance
         if kind != "component" and not place.repeats.holds(count):
             least, most = place.repeats
-            text = f"{sink.title} allows {least} to {'any number' if most is None else most} of {what}, and there are {count}"
+            text = f"{sink.title} allows {_span(least, most)} of {what}, and there are {count}"
             sink.add("major", "profile.cardinality", path, text)
         return True
 
@@ -98,9 +112,8 @@ class Check:
                 continue
             for one in nodes:
                 self._value(one, element)
-        if segment.fields[len(definition.fields) + 1 :] and any(segment.fields[len(definition.fields) + 1 :]):
-            text = f"{self.sink.title} describes {len(definition.fields)} fields of {definition.name}, and more are given"
-            self.sink.add("minor", "profile.extra", segment.path, text)
+        if any(segment.fields[len(definition.fields) + 1 :]):
+            self._extra.setdefault(definition.id, []).append(node)
         self._apply("Segment", definition.id, definition.name, node)
 
     def _value(self, node: Node, element: Element) -> None:
@@ -138,10 +151,16 @@ class Check:
         if length is not None:
             sink.fired += 1
             if not length.holds(len(node.text)) and not length.holds(len(node.value)):
-                most = "more" if length.most is None else length.most
-                text = f"{sink.title} allows {length.least} to {most} characters for {element.name or 'this element'}, and {len(node.value)} are given"
+                allowed = _span(length.least, length.most, "character")
+                text = f"{sink.title} allows {allowed} for {element.name or 'this element'}; given: {len(node.value)}"
                 sink.add("minor", "profile.length", node.path, text)
         elif element.conformance_length is not None and len(node.text) > element.conformance_length and len(node.value) > element.conformance_length:
             cut = "and receivers may cut the rest" if element.may_truncate else "and receivers need not take more"
-            text = f"{sink.title}: the conformance length of {element.name or 'this element'} is {element.conformance_length} characters, {cut}"
+            text = f"{sink.title}: the conformance length of {element.name or 'this element'} is {counted(element.conformance_length, 'character')}, {cut}"
             sink.add("info" if element.may_truncate else "minor", "profile.conformance-length", node.path, text)
+
+
+def _span(least: int, most: int | None, noun: str = "") -> str:
+    """`1 character`, `1 to 20 characters`, `at least 2`."""
+    spoken = counted(least if most is None else most, noun) if noun else str(least if most is None else most)
+    return f"at least {spoken}" if most is None else spoken if least == most else f"{least} to {spoken}"
