@@ -36,9 +36,9 @@ def name_terms(items: list[Item]) -> None:
             return
         system = cases.SYSTEM_OF[kind].key
         codes = [code.code for code in item.codes if code.system == system]
+        labels = {cases.folded_text(label[:TEXT_LENGTH_MAX]) for label in item.labels[:_LABELS_MAX]}
         item.terms = frozenset(
             name
             for name, term in cases.terms().items()
-            if term.kind == kind
-            and (any(term.has_code(code) for code in codes) or any(term.in_text(label[:TEXT_LENGTH_MAX]) for label in item.labels[:_LABELS_MAX]))
+            if term.kind == kind and (any(term.has_code(code) for code in codes) or any(term.in_folded(label) for label in labels))
         )

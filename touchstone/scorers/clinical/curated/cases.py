@@ -42,7 +42,10 @@ class Term(_Written):
 
     def in_text(self, text: str) -> bool:
         """True if a text names the term: one of its names as whole words, no word that changes its meaning, and not as absent."""
-        folded = folded_text(text)
+        return self.in_folded(folded_text(text))
+
+    def in_folded(self, folded: str) -> bool:
+        """As `in_text`, of a text that `folded_text` has folded: one text is asked for many terms."""
         if _ABSENT.match(folded) or any(has_word(folded, word) for word in self.but_not):
             return False
         return any(has_word(folded, name) for name in (self.name.casefold(), *self.also))
