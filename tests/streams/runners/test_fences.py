@@ -127,6 +127,51 @@ async def test_direct_hands_nothing_over_that_was_fetched_before_a_rebalance() -
     assert started == [0]
 
 
+async def test_what_an_assignment_has_settled_is_not_committed_in_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The partition may have had another owner in between, who has committed more: its offset would go back, and stay there where it is quiet."""
+    job, consumer = make_job(), FakeConsumer()
+    job.on_assigned({TP})
+    job.owed = {TP: 5}
+
+    async def rebalanced(topics: Any) -> set[str]:
+        if topics:  # the question about what is owed
+            job.on_revoked()
+            job.on_assigned({TP})
+        return set(topics)
+
+    monkeypatch.setattr(job.intake, "unchanged", rebalanced)
+    await direct.commit(job, consumer)
+    assert (consumer.committed, job.positions) == ([], {})
+
+
+async def test_faust_does_not_commit_in_the_next_assignment_what_this_one_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = make_job()
+    job.on_assigned({TP})
+    consumer = SimpleNamespace(transport=SimpleNamespace(job=job))
+    assert await faust_private.EventConsumer._unchanged(consumer, {FAUST_TP(*TP): 5}) == {FAUST_TP(*TP): 5}
+
+    async def rebalanced(topics: Any) -> set[str]:
+        job.on_assigned({TP})
+        return set(topics)
+
+    monkeypatch.setattr(job.intake, "unchanged", rebalanced)
+    assert await faust_private.EventConsumer._unchanged(consumer, {FAUST_TP(*TP): 5}) == {}
+
+
+async def test_a_commit_that_is_answered_in_the_next_assignment_says_nothing_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    job, consumer = make_job(), FakeConsumer()
+    job.on_assigned({TP})
+    job.owed = {TP: 5}
+
+    async def commit(_: Any) -> None:
+        job.on_revoked()
+        job.on_assigned({TP})
+
+    monkeypatch.setattr(consumer, "commit", commit)
+    await direct.commit(job, consumer)
+    assert job.positions == {}
+
+
 async def test_direct_commits_again_what_a_failed_commit_left_owed_though_nothing_newer_comes() -> None:
     job = make_job()
     consumer = FakeConsumer()

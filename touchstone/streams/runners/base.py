@@ -142,9 +142,14 @@ class Job:
         self.metrics.count("commits")
 
     async def owed_now(self) -> dict[TopicPartition, int]:
-        """The owed offsets that may be committed: Kafka takes a commit by the topic's name, also for another topic that was made under it meanwhile."""
-        owed = dict(self.owed)
+        """The owed offsets that may be committed: Kafka takes a commit by the topic's name, also for another topic that was made under it meanwhile.
+
+        None after a rebalance: a partition that came back may have had another owner, who has committed more.
+        """
+        assigned, owed = self.assigned, dict(self.owed)
         still = await self.intake.unchanged({topic for topic, _ in owed})
+        if self.assigned is not assigned:
+            return {}
         return {partition: offset for partition, offset in owed.items() if partition[0] in still}
 
     def are_small(self, sizes: Sequence[int]) -> bool:

@@ -74,6 +74,7 @@ async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
             offsets = await job.owed_now()
             if not offsets:
                 return
+            assigned = job.assigned
             await consumer.commit({TopicPartition(*partition): offset for partition, offset in offsets.items()})
     except (CommitFailedError, IllegalStateError):
         job.metrics.count("commit_failures")  # the partition has gone to another worker, which replays from the last commit
@@ -81,7 +82,8 @@ async def commit(job: Job, consumer: AIOKafkaConsumer | None) -> None:
         job.metrics.count("commit_failures")
         log.debug("commit_failed", code=type(error).__name__)
     else:
-        job.on_committed(offsets)
+        if job.assigned is assigned:  # else it says nothing of where the next assignment stands
+            job.on_committed(offsets)
 
 
 def make_consumer(job: Job) -> AIOKafkaConsumer:

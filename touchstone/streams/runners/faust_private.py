@@ -133,14 +133,15 @@ class EventConsumer(PromptRace, AIOKafkaConsumer):  # type: ignore[misc]
         return bool(mine) and await super()._commit(mine) and len(mine) == len(offsets)
 
     async def _unchanged(self, offsets: Mapping[TP, int]) -> dict[TP, int]:
-        """Those of the topics that are still the same; none if that cannot be found out."""
+        """Those of the topics that are still the same; none if that cannot be found out, or a rebalance comes between (see `Job.owed_now`)."""
         job: Job = self.transport.job
+        assigned = job.assigned
         try:
             async with asyncio.timeout(job.settings.worker.commit_timeout_s):
                 still = await job.intake.unchanged({tp.topic for tp in offsets})
         except TimeoutError:
             return {}
-        return {tp: offset for tp, offset in offsets.items() if tp.topic in still}
+        return {tp: offset for tp, offset in offsets.items() if tp.topic in still and job.assigned is assigned}
 
     async def commit_now(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Commit past Faust's own books. True if the broker has all of it."""

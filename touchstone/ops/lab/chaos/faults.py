@@ -83,6 +83,13 @@ def pause(stage: Stage, low_s: float, high_s: float) -> None:
         time.sleep(0.05)
 
 
+def joined(stage: Stage) -> None:
+    """Wait until each worker has its partitions. A broker that goes earlier, while Faust starts, makes a worker ask for a restart, which then waits."""
+    for child in stage.fleet.workers:
+        if child.running:
+            child.wait_for('"assigned"')
+
+
 def kill_workers(stage: Stage) -> None:
     """SIGKILL a random worker at random moments, now and then both or the projector, and start it again."""
     while stage.flowing():
@@ -108,6 +115,7 @@ def bounce_broker(stage: Stage) -> None:
     """SIGKILL the only broker and start it again."""
     cluster = stage.grounds.cluster
     assert cluster is not None
+    joined(stage)
     for _ in range(stage.rounds):
         pause(stage, 1.0, 3.0)
         cluster.kill(1)
@@ -324,6 +332,7 @@ def fill_broker(stage: Stage) -> None:
     disk, cluster = stage.disk, stage.grounds.cluster
     assert disk is not None
     assert cluster is not None
+    joined(stage)
     for _ in range(stage.rounds):
         pause(stage, 1.0, 2.0)
         disk.fill()
