@@ -6,7 +6,7 @@ import pytest
 from touchstone.scorers.summary.hard_fails.breaches import Told, breaches
 from touchstone.scorers.summary.hard_fails.endings.whole import ends_whole
 from touchstone.scorers.summary.hard_fails.generation import Generation, Unreadable, read_generation
-from touchstone.scorers.summary.sentences import split
+from touchstone.scorers.summary.sentences import Span, split
 
 WHOLE = [
     "He went home.",
@@ -283,3 +283,15 @@ def test_a_hostile_end_costs_time_in_proportion_to_the_text(text: str) -> None:
     began = time.process_time()
     ends_whole(read_generation(text, structured_output_requested=False).text)
     assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [f"The bridge closed. {run * (60_000 // len(run))} It opened again." for run in (" ", "\n", " \n", "\t", "a ", "1,", "(", '"', "1", "- ", "a-")]
+    + [f"- Rest well\n- Drink {run * (60_000 // len(run))} and" for run in ("\n", "1", "a", "1 ", "’", "- a\n")],
+)
+def test_hard_fails_beside_a_gold_cost_time_in_proportion_to_the_text(text: str) -> None:
+    spans = [Span(0, len(text))]
+    began = time.process_time()
+    breaches(Generation(text), spans, Told(["Drink two litres.", text], text))
+    assert time.process_time() - began < 5

@@ -21,7 +21,8 @@ _SHORT = listed(
 )
 #: What a number is counted in. Without it "Repairs cost 7." is no amount.
 _COUNTED_IN = re.compile(r"\s?(?:million|billion|trillion|thousand|hundred|per ?cent\b|%)")
-_ITEM = re.compile(r"^\s*(?:[-*+•◦▪‣·]|\(?\d{1,3}[.)])\s+(\S.*)$", re.MULTILINE)
+#: No sign in it matches a line break: a search over a run of empty lines would take quadratic time.
+_ITEM = re.compile(r"^[^\S\n]*(?:[-*+•◦▪‣·]|\(?\d{1,3}[.)])[^\S\n]+(\S.*)$", re.MULTILINE)
 #: Endings that one form of a word has and another lacks.
 _INFLECTED = re.compile(r"(?:e?[sd]|ing|ly|al|ally|e?rs?|ors?|ments?|a?t?ions?|ness|able|ible|ity|ies|ied|y|ists?|ive|ous|ful|less|age|ance|ence|'s)")
 #: A mark of an item, a heading or a row that stands alone in the last line.
@@ -31,7 +32,7 @@ _LAST_TWO = re.compile(r"(?<![\w.,])([\w'’-]+)\s+([\w'’%-]{2,})$")
 #: The number at the end of an item, and a unit as others write behind theirs.
 _LAST_NUMBER = re.compile(r"(?<![\w.,/])\d+(?:[.,]\d+)?$")
 #: A number word at the end of an item, and the word before it.
-_LAST_COUNTED = re.compile(r"[\w'’-]+\s+(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)$", re.IGNORECASE)
+_LAST_COUNTED = re.compile(r"(?<![\w'’-])[\w'’-]+\s+(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)$", re.IGNORECASE)
 _UNIT = re.compile(r"\s?([a-zA-Zµ%°]{1,4}(?:/[a-zA-Z]+)?)\b")
 _MARK = re.compile(r"(?:^|[\s])\(?(?P<mark>\d{1,2}|[a-h])(?P<close>[.)])$")
 #: So many words of the end are compared with the words around a number.
