@@ -38,6 +38,8 @@ _MARKS: Final[dict[Label, str]] = {"Pass": "✓", "Warn": "!", "Review": "!", "F
 #: Unavailable profiles (claimed or asked for) that are named without --verbose.
 _PROFILES_SHOWN_MAX: Final = 5
 _PAINTED: Final = re.compile(r"\x1b\[[0-9;]*m")
+#: Said once below the findings of a trace, whose documents have lines of their own.
+OF_DOCUMENT: Final = "Lines of a document are those that `touchstone show` prints: a FHIR object in a trace is indented by two spaces."
 #: Narrower terminals break lines themselves.
 WIDTH_MIN: Final = 40
 _LABEL_COLOURS: Final[dict[Label, str]] = {"Pass": GREEN, "Warn": YELLOW, "Review": YELLOW, "Fail": RED, "unscored": DIM}
@@ -149,6 +151,8 @@ class _Console:
             not_listed=0 if entry.finding_counts else entry.findings_dropped,
             hint="--verbose and the JSON report show them, up to the bound of one file",
         )
+        if entry.format == "trace" and any(finding.line is not None for finding in entry.findings):
+            yield OF_DOCUMENT
         # A gate must show a profile that could not be checked.
         profiles = [skipped for skipped in entry.not_checked if skipped.check.startswith("profile ")]
         for skipped in profiles[:_PROFILES_SHOWN_MAX]:

@@ -27,10 +27,13 @@ def gravest_first(findings: Iterable[Finding], *, with_info: bool = False) -> li
 
 
 def place_of(finding: Finding, file: str = "") -> str:
-    """The path of a finding, with its line and column if it has any, as `file:line:column` if the file is given; empty without a path."""
+    """The path of a finding, with its line and column if it has any; empty without a path.
+
+    `file`: the file whose lines they are, for `file:line:column`. Without it they are of the document, which a trace may hold in one line of its own.
+    """
     if finding.line is None or finding.column is None or not finding.path:
         return finding.path
-    at = f"{file}:{finding.line}:{finding.column}" if file else f"line {finding.line}, column {finding.column}"
+    at = f"{file}:{finding.line}:{finding.column}" if file else f"line {finding.line}, column {finding.column} of the document"
     return f"{finding.path} ({at})"
 
 
