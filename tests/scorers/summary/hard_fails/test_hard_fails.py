@@ -288,7 +288,7 @@ def test_a_hostile_end_costs_time_in_proportion_to_the_text(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [f"The bridge closed. {run * (60_000 // len(run))} It opened again." for run in (" ", "\n", " \n", "\t", "a ", "1,", "(", '"', "1", "- ", "a-")]
-    + [f"- Rest well\n- Drink {run * (60_000 // len(run))} and" for run in ("\n", "1", "a", "1 ", "’", "- a\n")],
+    + [f"- Rest well\n- Drink {run * (60_000 // len(run))} well" for run in ("\n", "1", "a", "1 ", "’", "- a\n")],
 )
 def test_hard_fails_beside_a_gold_cost_time_in_proportion_to_the_text(text: str) -> None:
     spans = [Span(0, len(text))]
