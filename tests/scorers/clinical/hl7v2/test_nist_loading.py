@@ -73,6 +73,15 @@ def test_what_no_reader_knows_is_named_as_not_checked(file: str, old: str, new: 
     assert f"constructs that this reader does not know: {said}" in reasons(report)
 
 
+def test_a_named_file_that_is_no_xml_is_refused_and_a_profile_may_have_any_name(tmp_path: Path) -> None:
+    (note := tmp_path / "README.md").write_text("no XML at all", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"README\.md.* is not well-formed XML"):
+        load_profiles([note])
+    (renamed := tmp_path / "pond.profile").write_text(PROFILE, encoding="utf-8")
+
+    assert len(load_profiles([renamed])) == 1
+
+
 def test_a_setting_that_names_nothing_is_refused(tmp_path: Path) -> None:
     settings = ClinicalSettings.model_validate({"hl7v2": {"profiles": [str(tmp_path / "absent")]}})
 

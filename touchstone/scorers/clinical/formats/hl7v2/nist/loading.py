@@ -39,7 +39,7 @@ def load_profiles(paths: Iterable[Path]) -> tuple[Profile, ...]:
 def _state(file: Path) -> tuple[tuple[str, int, int], ...]:
     """What changes if a file of the profile does."""
     try:
-        beside = sorted(entry for entry in file.parent.iterdir() if entry.suffix.lower() == ".xml")
+        beside = sorted(entry for entry in file.parent.iterdir() if entry.suffix.lower() == ".xml" or entry == file)
         return tuple((entry.name, status.st_size, status.st_mtime_ns) for entry in beside if (status := entry.stat()))
     except OSError as error:
         raise ConfigError(f"{file.parent} cannot be read ({error.strerror}); check its permissions") from None

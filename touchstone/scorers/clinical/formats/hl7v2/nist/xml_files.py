@@ -112,7 +112,7 @@ def root_name(path: Path) -> str:
 
 def beside(profile: Path) -> list[Path]:
     """The XML files of a profile's own folder, in name order, the profile among them. Raises `ConfigError` for more than a profile has."""
-    found = sorted(entry for entry in profile.parent.iterdir() if entry.is_file() and entry.suffix.lower() == ".xml")
+    found = sorted(entry for entry in profile.parent.iterdir() if entry.is_file() and (entry.suffix.lower() == ".xml" or entry == profile))
     if len(found) > FILES_MAX:
         raise ConfigError(f"{profile.parent} holds more than {FILES_MAX} XML files; keep one profile a folder")
     return found
