@@ -327,6 +327,7 @@ class FakeGroup:
 
     def __init__(self, end: int, committed: int | None) -> None:
         self._end, self._committed = end, committed
+        self.asked: list[int] = []
 
     async def look(self, watchdog: Watchdog) -> None:
         watchdog._ownership.committed = self.committed  # type: ignore[method-assign]
@@ -339,6 +340,7 @@ class FakeGroup:
         return dict.fromkeys(partitions, 0)
 
     async def committed(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, int | None]:
+        self.asked.append(len(partitions))
         return dict.fromkeys(partitions, self._committed)
 
 
@@ -373,6 +375,19 @@ async def test_a_settled_offset_that_the_broker_lost_is_owed_again() -> None:
     assert job.owed == {}
     await FakeGroup(9, 9).look(watchdog)
     assert job.owed == {}
+
+
+async def test_what_is_committed_on_two_thousand_partitions_is_one_question() -> None:
+    """One after the other they took longer than the cluster may take to answer, and the worker called a broker down that was there."""
+    job, group = make_job(), FakeGroup(9, 4)
+    places = {(TP[0], number) for number in range(2_000)}
+    job.on_assigned(places)
+    job.on_committed(dict.fromkeys(places, 9))
+    watchdog = Watchdog(job)
+    await group.look(watchdog)
+    await group.look(watchdog)
+    assert [number for number in group.asked if number] == [2_000, 2_000]  # where it begins; and, as nothing moves, whether the broker has it
+    assert len(job.owed) == 2_000
 
 
 async def test_the_end_of_a_topic_that_was_made_anew_is_no_loss_of_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
