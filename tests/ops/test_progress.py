@@ -79,6 +79,15 @@ def test_a_run_that_asks_for_lines_gets_one_every_ten_seconds_in_a_log(now: list
     assert pipe.getvalue().splitlines() == ["2 of 40 tests evaluated", "4 of 40 tests evaluated", "40 of 40 tests evaluated"]
 
 
+def test_the_last_count_stands_in_the_log_of_a_run_that_has_lines(now: list[float]) -> None:
+    pipe = io.StringIO()
+    with Progress("tests evaluated", pipe, total=12, every=1, lines=True) as progress:
+        for at, done in ((2.5, 1), (4.0, 12)):
+            now[0] = at
+            progress.step(done)
+    assert pipe.getvalue().splitlines() == ["1 of 12 tests evaluated", "12 of 12 tests evaluated"]
+
+
 def test_a_short_run_says_nothing(now: list[float]) -> None:
     terminal = Terminal()
     with Progress("cases scored", terminal, every=1) as progress:

@@ -173,6 +173,15 @@ def test_a_suite_of_several_kinds_tells_them_by_their_keys(tmp_path: Path) -> No
     ]
 
 
+def test_a_record_of_another_suites_kind_is_told_as_such_and_not_by_what_it_lacks(tmp_path: Path) -> None:
+    trace = {"traceId": "t1", "outputs": {"fhir": {"content": "{}"}}}
+    found = read(lines(tmp_path / "a.jsonl", trace, {"test_id": "T1"}, ONE))
+    assert (found[0].what if isinstance(found[0], Problem) else "") == "is of the kind `trace`, which safe_v0 does not score; leave it out"
+    assert isinstance(found[1], Problem)
+    assert "kind" not in found[1].what
+    assert isinstance(found[2], BatchCase)
+
+
 @pytest.mark.parametrize(
     ("raised", "told"),
     [(ValueError("names no batch"), "names no batch"), (KeyError("secret-canary"), "the suite failed on it (KeyError at test_cases.py:")],

@@ -16,6 +16,7 @@ from touchstone.schemas.settings.house import FilesSettings
 from touchstone.scorers.base import Place
 from touchstone.scorers.defects import defect_in
 from touchstone.scorers.identity import event_id
+from touchstone.scorers.registry import known_signatures
 from touchstone.scorers.suite import Suite
 
 #: Says of a completed record whether it is asked for; it must travel to other processes, so it is a function or a frozen object.
@@ -60,6 +61,13 @@ def model_of(record: Mapping[str, Any], suite: Suite) -> type[Case] | None:
         if model.signature and model.signature <= record.keys():
             return model
     return next(iter(suite.cases.values())) if len(suite.cases) == 1 else None
+
+
+def _foreign_kind(record: Mapping[str, Any], model: type[Case], suite: Suite) -> str | None:
+    """The kind of another suite that a record without one has all the keys of, if it has not those of this suite's."""
+    if record.get("kind") is not None or not model.signature or model.signature <= record.keys():
+        return None
+    return next((kind for kind, keys in known_signatures().items() if kind not in suite.cases and keys and keys <= record.keys()), None)
 
 
 def completed(record: dict[str, Any], model: type[Case], source: Source, suite: Suite) -> dict[str, Any]:
@@ -108,6 +116,9 @@ def cases_of(source: Source, suite: Suite, settings: Any, admit: Admit | None = 
         if model is None:
             kinds = " or ".join(f"`{kind}`" for kind in suite.cases)
             yield Problem(source=place, what=f"kind is not {kinds}; leave the case out or correct it")
+            continue
+        if (other := _foreign_kind(record, model, suite)) is not None:
+            yield Problem(source=place, what=f"is of the kind `{other}`, which {suite.name} does not score; leave it out")
             continue
         try:
             whole = completed(record, model, source, suite)

@@ -36,6 +36,8 @@ def _listed(directory: Path) -> list[Path]:
     """The entries of a directory, in name order, without hidden files. Raises `ConfigError` if it cannot be read."""
     try:
         return sorted(path for path in directory.iterdir() if not path.name.startswith("."))
+    except NotADirectoryError:
+        raise ConfigError(f"{directory}: is a file, and --data wants a folder with a folder for each concern; name the file without --data") from None
     except OSError as error:
         raise ConfigError(f"{directory}: cannot be read ({error.strerror}); check --data") from None
 

@@ -95,6 +95,8 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
     if unfit:
         raise ConfigError(f"stored results lack what a SAFE v0 report needs (CR, AH, AC, composite, details, test_id): {some(sorted(unfit), _NAMES_SHOWN_MAX)}")
     if not results and not errors:
+        if asked.get("concern_id") is None and asked.get("batch_id", "*") == "*":
+            raise ConfigError("no case to score: the files hold none; check the paths")
         wanted = f"concern {asked.get('concern_id') or 'any'}, batch {asked.get('batch_id', '*')!r}"
         raise ConfigError(f"no case to score ({wanted}; {asked.get('passed_over', 0)} others passed over); check --concern and --batch")
     settings = facts.settings if isinstance(facts.settings, SafeSettings) else SafeSettings()

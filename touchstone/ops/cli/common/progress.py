@@ -33,12 +33,16 @@ class Progress:
         self._watched = self._stream is not None and self._stream.isatty()
         self._lines = lines and self._stream is not None and not self._watched
         self._at = time.monotonic() + WAIT_S
+        #: Counts: the last step, and the one that was printed last, if any was.
+        self._count = 0
+        self._printed: int | None = None
         self._bar: RichProgress | None = None
         self._task: Any = None
 
     def step(self, count: int, done: int | None = None) -> None:
         """Report progress; may be called for every case. `done`: part of the total, if steps differ in size."""
-        if self._lines:
+        self._count = count
+        if self._lines and time.monotonic() >= self._at:
             self._print_line(count)
         if not self._watched or (count % self._every and self._bar is None):
             return
@@ -50,10 +54,9 @@ class Progress:
             self._bar.update(self._task, completed=count if done is None else done, description=f"{count:,} {self._what}")
 
     def _print_line(self, count: int) -> None:
-        if (now := time.monotonic()) >= self._at:
-            self._at = now + LINE_S
-            of_all = f" of {self._total:,}" if self._total else ""
-            typer.echo(f"{count:,}{of_all} {self._what}", file=self._stream)
+        self._at, self._printed = time.monotonic() + LINE_S, count
+        of_all = f" of {self._total:,}" if self._total else ""
+        typer.echo(f"{count:,}{of_all} {self._what}", file=self._stream)
 
     def _open(self) -> None:
         from rich.console import Console
@@ -69,7 +72,9 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Remove the line, so that later output starts on a fresh one."""
+        """Remove the line, so that later output starts on a fresh one. A log that has lines gets the last count too."""
+        if self._printed not in (None, self._count):
+            self._print_line(self._count)
         if self._bar is not None:
             self._bar.stop()
 
