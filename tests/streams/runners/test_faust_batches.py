@@ -479,6 +479,32 @@ async def test_a_commit_that_a_rebalance_overtakes_is_not_noted(monkeypatch: pyt
 # -- Faust's private names
 
 
+async def test_a_commit_that_faust_begins_when_it_is_cancelled_does_not_hold_the_end_up() -> None:
+    """Faust, cancelled while it waits for a commit under way, begins one: a worker that was stopped amid an outage waited for that without end."""
+
+    class Busy:  # what Faust's `commit` asks of a consumer, while the coordinator answers nobody
+        commit = FaustConsumer.commit
+        maybe_wait_for_commit_to_finish = FaustConsumer.maybe_wait_for_commit_to_finish
+
+        def __init__(self) -> None:
+            self.app = SimpleNamespace(client_only=False)
+            self.loop = asyncio.get_running_loop()
+            self._commit_fut = self.loop.create_future()
+            self.begun = 0
+
+        async def force_commit(self, *_: Any, **__: Any) -> bool:
+            self.begun += 1
+            await asyncio.Future()
+            return True
+
+    app: Any = Busy()
+    ending = asyncio.create_task(faust_agents._commit(app, make_job(commit_timeout_s=0.05)))
+    done, _ = await asyncio.wait({ending}, timeout=10)
+    assert done
+    await asyncio.sleep(0)
+    assert app.begun == 1, "Faust ends with its cancellation now: a wait_for would do"
+
+
 @pytest.mark.parametrize("name", BATCHES_NEED, ids=lambda name: name.label)
 def test_this_faust_has_what_our_fetcher_needs(name: Name) -> None:
     assert name.holds(), f"Faust has changed {name.label}: read its new form, correct runners/faust_private.py and BATCHES_NEED, run every chaos scenario"

@@ -162,15 +162,25 @@ def _batches(app: faust.App, job: Job, source: Any) -> BatchFeed:
 
 
 async def _commit(app: faust.App, job: Job) -> None:
-    """Commit what is settled, within a bound. Faust makes no commit while another one is under way, it only waits for that; so it is asked twice."""
+    """Commit what is settled, within a bound. Faust makes no commit while another one is under way, it only waits for that; so it is asked twice.
+
+    Trap: cancelled while it waits, Faust takes the cancellation for the other commit's and begins one of its own. A `wait_for` would wait for that without end
+    where the coordinator is away, so the task is left behind.
+    """
 
     async def commit() -> None:
         topics = set(job.topics)
         if not await app.commit(topics):
             await app.commit(topics)
 
-    with contextlib.suppress(TimeoutError):
-        await asyncio.wait_for(commit(), job.settings.worker.commit_timeout_s)
+    committing = asyncio.create_task(commit())
+    try:
+        await asyncio.wait({committing}, timeout=job.settings.worker.commit_timeout_s)
+    finally:
+        if not committing.done():
+            committing.cancel()
+    if committing.done():
+        committing.result()
 
 
 async def run(job: Job) -> None:
