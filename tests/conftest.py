@@ -1,6 +1,7 @@
 """Settings and hooks for every test."""
 
 import gc
+import importlib
 import os
 import signal
 from collections.abc import Iterator
@@ -48,7 +49,12 @@ gc.disable()
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop() -> None:
-    """Collect garbage from here on, but not among what was collected and imported so far."""
+    """Collect garbage from here on, but not among what was collected and imported so far.
+
+    Trap: Python 3.11 may fail to parse a module ("AST constructor recursion depth mismatch") if garbage is collected meanwhile and its finalizers run.
+    The largest module that pytest parses, and that a first test would import otherwise, is imported before.
+    """
+    importlib.import_module("hypothesis.strategies._internal.types")
     gc.freeze()
     gc.enable()
 

@@ -78,6 +78,8 @@ class Namespace:
         """Variables for a child process, to be laid over `os.environ`."""
         variables = {f"TOUCHSTONE_TOPICS_{role.upper()}": self.topic(role) for role in ROLES}
         variables |= {"KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers, "TOUCHSTONE_WORKER_GROUP_PREFIX": self.prefix}
+        # The last commit of a worker that ends is given up after this time: on a busy machine 5 seconds are not always enough.
+        variables["TOUCHSTONE_WORKER_COMMIT_TIMEOUT_S"] = "20"
         if broker.embedded is not None:
             # A worker that joins again waits for its session timeout less one second there (docs/brokers.md).
             variables |= {"TOUCHSTONE_WORKER_SESSION_TIMEOUT_S": "4", "TOUCHSTONE_WORKER_HEARTBEAT_INTERVAL_S": "1"}

@@ -61,7 +61,7 @@ def test_a_worker_that_waits_for_its_broker_ends_when_told_to(embedded: Broker, 
     broker_of_its_own.set_down()
     worker = start("direct", namespace.environment(embedded))
     worker.until(lambda: told(worker, "broker_unreachable") == 1)
-    assert worker.end(15) == 0, worker.log
+    assert worker.end() == 0, worker.log
 
 
 def test_an_idle_worker_is_not_ready_while_its_broker_is_gone(

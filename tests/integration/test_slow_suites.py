@@ -142,7 +142,7 @@ async def test_the_pages_answer_while_the_suite_is_built_and_say_that_it_is_not_
 def test_a_worker_that_still_builds_ends_when_told_to(start: Start, tmp_path: Path) -> None:
     worker = start()
     wait_for(tmp_path / "building")
-    assert worker.end(10) == 0
+    assert worker.end() == 0
 
 
 def test_a_mistake_found_while_building_is_one_line(start: Start, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ async def test_a_shutdown_amid_slow_cases_is_bounded_and_loses_nothing(shared_em
     while 'touchstone_events_in_flight{suite="slow"} 8.0' not in worker.page("/metrics")[1]:
         assert time.monotonic() < deadline, worker.page("/metrics")[1]
         await asyncio.sleep(0.05)
-    assert worker.end(25) == 0, worker.log
+    assert worker.end() == 0, worker.log
     assert (tmp_path / "closed").exists()
     second = start()
     async with reading(shared_embedded, namespace) as until:

@@ -15,7 +15,7 @@ from touchstone.ops.local.kafka.processes import free_ports, port_is_free, wait_
 from touchstone.ops.local.kafka.properties import CONTROLLER, HOST, PLAINTEXT, Security, server_properties
 from touchstone.scorers.base import ConfigError
 
-START_TIMEOUT_S = 90.0
+START_TIMEOUT_S = 180.0
 STOP_TIMEOUT_S = 20.0
 CUSTOMARY_PORT = 9092
 NODE_COUNTS = (1, 3)
