@@ -101,6 +101,17 @@ async def test_five_megabytes_of_fhir_have_only_their_visible_rows_in_the_page_a
     assert await tab.page.locator("#case-fhir .code-row").count() < 200
 
 
+async def test_rows_of_a_long_line_end_inside_their_pane(web: Served, look: Open) -> None:
+    tab = await show(web, look, "/cases/e-0", Api(reading=small_reading(json.dumps({"resourceType": "Bundle", "id": "a b " * 2_000}))), width=1440)
+    await tab.page.evaluate("document.querySelectorAll('[role=tab]')[1].click()")
+    await tab.until("document.querySelectorAll('#case-fhir .code-row').length > 20")
+    wide, room = await tab.page.evaluate("""() => {
+      const pane = document.querySelector("#case-fhir .code-pane"), box = pane.getBoundingClientRect();
+      return [Math.max(...[...pane.querySelectorAll(".code-line")].map((line) => line.getBoundingClientRect().right)), box.left + pane.clientWidth];
+    }""")
+    assert wide <= room
+
+
 async def test_a_review_walks_through_the_list_and_has_the_next_case_ready(web: Served, look: Open) -> None:
     api = Api(annotations={"e-1": [{"reviewer": "r2", "verdict": "pass", "notes": "blind until yours", "timestamp": "2026-11-22T11:00:00Z"}]})
     tab = await show(web, look, "/review?label=Fail", api)

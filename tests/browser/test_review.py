@@ -60,6 +60,20 @@ async def test_ten_traces_are_reviewed_by_keys_and_kept_exactly_as_typed(review:
     assert (await review.ask("GET", "/api/queues/coherence", ANN))["mine"] == {"done": CASES, "skipped": 0, "left": 0}
 
 
+async def test_whoever_steps_through_a_queue_without_verdicts_is_told_that_it_still_needs_them(review: Review, look: Open) -> None:
+    tab = await review.open(look, f"/review/coherence?at={CASES - 1}", ANN, width=1440)
+    await at(tab, CASES - 1)
+    await tab.page.keyboard.press("P")
+    await at(tab, CASES)
+    await tab.page.keyboard.press("j")
+    await tab.until("document.querySelector('#view-review .empty') !== null")
+    said = await tab.text("#view-review .empty")
+    assert f"That was the last of {CASES} cases." in said
+    assert "This queue still needs your verdict." in said
+    await tab.page.click("#view-review .empty a:has-text('To the next case without it')")
+    await at(tab, 1)
+
+
 async def test_the_text_of_a_blind_case_follows_where_it_takes_longer_than_the_rest(review: Review, look: Open) -> None:
     tab = await look(f"{review.web.address}/healthz", width=1440)
     released = asyncio.Event()
@@ -179,6 +193,7 @@ async def test_a_link_made_on_the_page_opens_one_queue_for_one_reviewer_and_noth
     await tab.page.keyboard.press("P")
     await at(tab, 2)
     assert (await review.said(review.order[0], "carol") or {})["verdict"] == "pass"
+    assert await tab.page.title() == "Review · Touchstone"  # without a warning: nothing is wrong
     await tab.page.reload()  # the tab keeps it
     await at(tab, 2)
     for path in ("/api/cases", "/api/queues", "/api/queues/other", "/v1/summary", f"/api/cases/{review.order[2]}?queue=other"):

@@ -31,11 +31,11 @@ const codeView = (() => {
 
     /** The width of a row in characters; 0 while it is not shown. */
     function fitting() {
-      const probe = h("span.code-line", {}, "0".repeat(50));
+      const line = h("span.code-line", {}, "0".repeat(50)), probe = h("div.code-row", {}, h("span.code-sign"), h("span.code-number"), h("span.code-fold"), line);
       rows.append(probe);
-      const width = probe.getBoundingClientRect().width / 50;
+      const {left, width} = line.getBoundingClientRect(), room = pane.clientWidth - (left - probe.getBoundingClientRect().left);
       probe.remove();
-      return width && pane.clientWidth ? Math.max(20, Math.floor((pane.clientWidth - 90) / width)) : 0;
+      return width && pane.clientWidth ? Math.max(20, Math.floor((room * 50) / width)) : 0;
     }
 
     /** Rows of the lines that are known and have none yet. */

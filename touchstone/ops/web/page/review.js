@@ -65,13 +65,17 @@
   }
 
   /** There is no case at this place: the list is empty, or one has come to its end. */
-  function drawEnd(root) {
+  async function drawEnd(root, signal) {
     const many = queue.rows.length, last = h("a", {href: address(many - 1)}, "To its last case (k)"), other = h("a", {href: "/review"}, queue.info ? "All queues" : "Choose another list");
+    // Who steps through the cases without a verdict comes here, too: only the service knows whether any of them still needs this reviewer.
+    const needed = queue.info ? await queue.advance().catch(() => null) : null;
+    if (signal.aborted) return;
+    const title = needed === -1 ? "No case of this queue needs you now." : `That was the last of ${counted(many, "case")}.`;
     const words = judged ? `${counted(judged, "case")} judged since you began.` : "", {info} = queue;
     const open = info && queue.rows.findIndex((row) => row.mine === "skipped");
     index = many;
     if (!many) return void root.replaceChildren(h("h1", {}, "Review"), emptyState("No case has this filter.", "", h("p", {}, other)));
-    return void root.replaceChildren(h("h1", {}, info ? info.title || info.name : "Review"), emptyState(info ? "No case of this queue needs you now." : `That was the last of ${counted(many, "case")}.`, words, h("p", {}, last),
+    return void root.replaceChildren(h("h1", {}, info ? info.title || info.name : "Review"), emptyState(title, words, needed >= 0 && needed !== null && h("p", {}, "This queue still needs your verdict. ", h("a", {href: address(needed)}, "To the next case without it")), h("p", {}, last),
       info && open >= 0 && h("p", {}, h("a", {href: address(open)}, "To the first case that you skipped")), info && h("p", {}, h("a", {href: `${home()}/disagreements`}, "Disagreements")), session.link ? null : h("p", {}, other)));
   }
 
@@ -123,7 +127,7 @@
     if (!session.link) await listing.suitesKnown(signal);
     const row = queue.rows[index];
     if (signal.aborted) return undefined;
-    if (!row) return drawEnd(root);
+    if (!row) return drawEnd(root, signal);
     return drawCase(root, row, query, signal);
   }
 

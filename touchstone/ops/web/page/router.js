@@ -73,7 +73,7 @@ async function showAddress({moved = false} = {}) {
 function nameAddress() {
   if (!router.route) return;
   const title = router.route.title(router.params);
-  const alert = document.body.dataset.state === undefined || ["live", "paused", "connecting", "catching", "files"].includes(document.body.dataset.state) ? "" : "⚠ ";
+  const alert = document.body.dataset.state === undefined || ["live", "paused", "connecting", "catching", "files", "link"].includes(document.body.dataset.state) ? "" : "⚠ ";
   document.title = `${alert}${title} · Touchstone`;
   for (const link of document.querySelectorAll("#nav a")) {
     const path = link.pathname;
