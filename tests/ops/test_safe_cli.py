@@ -221,8 +221,7 @@ def test_many_bad_cases_are_cut_short_on_standard_error(run: Command) -> None:
         (["--data", "DATA"], "choose one with --concern"),
         (["--concern", "I25"], "data: cannot be read"),
         (["--concern", "I25", "--data", "good.jsonl"], "good.jsonl: is a file, and --data wants a folder"),
-        (["empty.json"], "no case to score: the files hold none; check the paths"),
-        (["good.jsonl", "--concern", "I99"], "no case to score (concern I99, batch '*'; 1 others passed over)"),
+        (["good.jsonl", "--concern", "I99"], "no case to score (concern I99, batch '*'; 1 other case passed over)"),
         (["good.jsonl", "--data", "DATA"], "two sources"),
         (["good.jsonl", "--format", "pdf"], "--format pdf: give console, json"),
         (["good.jsonl", "--config", "absent.json"], "absent.json: cannot be read"),
@@ -236,12 +235,20 @@ def test_many_bad_cases_are_cut_short_on_standard_error(run: Command) -> None:
 def test_every_error_is_one_clear_line_and_exits_3(run: Command, arguments: list[str], told: str) -> None:
     run.file("good.jsonl", record())
     run.file("bad.json", '{"strictAh": true}')
-    run.file("empty.json", "[]")
     ran = run(*[str(samples()) if argument == "DATA" else argument for argument in arguments])
     assert ran.code == 3
     assert ran.out == ""
     assert told in ran.err
     assert "Traceback" not in ran.err
+
+
+def test_a_file_whose_list_of_cases_is_empty_passes_no_gate(run: Command) -> None:
+    run.file("good.jsonl", record())
+    run.file("empty.json", "[]")
+    ran = run("good.jsonl", "empty.json", "--min-pass-rate", "0")
+
+    assert ran.code == 3
+    assert "empty.json: holds no case, only an empty list" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,10 @@ WORDS: Mapping[str, str] = {
 }
 
 
+#: What a greatest length is counted in.
+_UNITS: Mapping[str, str] = {"string_too_long": "characters are read; shorten it", "too_long": "are read; leave some out"}
+
+
 def field_names(model: type[BaseModel]) -> set[str]:
     """Every field name of a model and of the models inside it: the only words an error path may contain."""
     names: set[str] = set()
@@ -62,16 +66,24 @@ def _without_consequences(items: list[Any]) -> list[Any]:
     return [item for item in items if item["type"] != "too_short" or item["loc"] not in within]
 
 
+def _bound(item: Any) -> str:
+    """The greatest length that a field may have, if that is its fault. Nothing else of the context is used, because it may quote the record."""
+    most, unit = item.get("ctx", {}).get("max_length"), _UNITS.get(item["type"])
+    return f"; at most {most:,} {unit}" if unit and isinstance(most, int) else ""
+
+
 def explain(error: ValidationError, model: type[BaseModel], words: Mapping[str, str] | None = None) -> str:
     """What is wrong with a record of a model, in one line. `words`: error type → the model's own text for it."""
     known = {**WORDS, **(words or {})}
     allowed = frozenset(field_names(model))
     parts = []
-    items = _without_consequences(error.errors(include_input=False, include_url=False, include_context=False))
+    items = _without_consequences(error.errors(include_input=False, include_url=False, include_context=True))
     for item in items[:FAULTS_MAX]:
         message = item["msg"]
         message = message.replace("Input should be ", "must be ", 1)
         what = known.get(item["type"]) or message[:1].lower() + message[1:]
+        if what == WORDS.get(item["type"]):
+            what += _bound(item)
         parts.append(f"{safe_path(item['loc'], allowed) or 'the case'} {what}")
     rest = len(items) - len(parts)
     return "; ".join(parts) + (f"; and {rest} more" if rest > 0 else "")

@@ -104,6 +104,7 @@ def test_an_invalid_case_is_explained_without_its_text(tmp_path: Path) -> None:
         (json.dumps(summary("x", datum=gold(key_facts=[CANARY] * 9))), "datum.summary.key_facts holds too few items (9); a gold has 10 to 20 key facts"),
         (json.dumps(summary("x", datum={"entry": {CANARY: 1}})), "datum.entry.category is missing; add it"),
         (json.dumps(summary("x", generated=[CANARY])), "generated is not a string"),
+        (json.dumps(summary("x" * 300, generated=CANARY)), "id is too long; at most 256 characters are read; shorten it"),
         (json.dumps({"kind": "safe", "test_id": CANARY}), "kind is not `summary`"),
         (json.dumps({"kind": [CANARY]}), "kind is not `summary`"),
         (json.dumps({"test_id": CANARY}), "is not a summary"),

@@ -12,6 +12,7 @@ import pytest
 from tests.ops.batch.files import ONE, QUOTING, TWO, lines
 from tests.scorers.safe.cases import record
 from touchstone.ops.batch.cases import Wanted
+from touchstone.ops.batch.pool import Work, _Pool
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import Source, find_sources
 from touchstone.ops.batch.worst import WorstCases
@@ -175,3 +176,16 @@ def test_settings_that_cannot_be_sent_to_other_processes_are_one_clear_line(tmp_
     suite = replace(SUITE, fingerprint=lambda _: {}, build=lambda _: SUITE.build(QUOTING))
     with pytest.raises(ConfigError, match=r"cannot be sent to other processes.*--jobs 1"):
         Run(suite, lambda: None, jobs=2).score(sources(lines(tmp_path / "a.jsonl", ONE)))
+
+
+def test_an_interrupt_that_reaches_a_process_while_it_starts_does_not_end_it() -> None:
+    pool = _Pool(Work(SUITE.name, QUOTING), 1)
+    try:
+        answer = pool.submit([])
+        for child in multiprocessing.active_children():
+            assert child.pid is not None
+            os.kill(child.pid, signal.SIGINT)
+        assert answer.result(timeout=120) == []
+    finally:
+        pool.close()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

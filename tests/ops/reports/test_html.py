@@ -123,6 +123,21 @@ def test_findings_are_grouped_by_code_and_lead_to_their_case() -> None:
     assert "x.hint" not in page.texts
 
 
+def test_codes_are_listed_by_severity_and_a_code_of_two_severities_twice() -> None:
+    minor = tuple(finding("x.both", severity="minor", path=path) for path in ("one", "two", "three"))
+    cases = [result(f"n{number}", "Fail", number=number, findings=(*minor, finding("x.often", severity="minor"))) for number in range(3)]
+    cases.append(result("worst", "Fail", number=3, findings=(finding("x.both"), finding("x.fatal", severity="critical"))))
+    texts = Page(laid_out(cases, "html")).texts
+    codes = [texts[place : place + 3] for place, text in enumerate(texts) if text in {"x.both", "x.often", "x.fatal"}][:4]
+
+    assert codes == [
+        ["x.fatal", "critical", "1 case"],
+        ["x.both", "major", "1 case"],
+        ["x.both", "minor", "3 cases, 9 times"],
+        ["x.often", "minor", "3 cases"],
+    ]
+
+
 def test_many_codes_unfold_and_too_many_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = tuple(finding(f"x.{number:03}") for number in range(130))
     page = Page(laid_out([result("a", "Fail", findings=findings)], "html"))

@@ -67,3 +67,10 @@ def test_an_error_stays_an_error_and_a_missed_pass_rate_stays_missed() -> None:
 
 def test_a_suite_that_says_nothing_of_validity_cannot_be_gated_on_it() -> None:
     assert exit_code("invalid", case(valid=None)) == EXIT_ERROR
+
+
+def test_a_case_is_counted_once_so_that_the_numbers_of_the_verdict_can_be_added() -> None:
+    view = View("t", "s", "1", "d", "now", [case("Fail", "critical"), case("Warn", "critical"), case("Warn"), case()])
+    reasons = {gate: with_fail_on(Verdict("FAIL", "f", EXIT_FAIL), Gate(fail_on=gate), view).reason for gate in ("warn", "critical")}
+
+    assert reasons == {"warn": "1 failed, 2 more that did not pass, of 4 cases", "critical": "1 failed, 1 more with a critical finding, of 4 cases"}

@@ -208,7 +208,7 @@ def test_a_batch_has_the_name_that_its_cases_share_else_what_was_asked_for() -> 
 
 
 def test_nothing_to_report_says_what_was_asked_for() -> None:
-    with pytest.raises(ConfigError, match=r"no case to score \(concern I99, batch 'b\*'; 0 others passed over\); check --concern and --batch"):
+    with pytest.raises(ConfigError, match=r"no case to score \(concern I99, batch 'b\*'; 0 other cases passed over\); check --concern and --batch"):
         reported([], concern_id="I99", batch_id="b*")
 
 

@@ -8,6 +8,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any, Final
@@ -159,7 +160,8 @@ class _Pool:
     def submit(self, chunk: Chunk) -> Future[Judged]:
         """Begin some files."""
         try:
-            return self._pool.submit(_score_here, chunk)
+            with _uninterrupted():
+                return self._pool.submit(_score_here, chunk)
         except BrokenProcessPool as error:
             # Reported where the result is asked for, as when the process is lost later.
             broken: Future[Judged] = Future()
@@ -179,6 +181,16 @@ class _Pool:
     def _opened(self) -> ProcessPoolExecutor:
         # Spawned, not forked: a fork would copy whatever threads hold at that moment.
         return ProcessPoolExecutor(self._jobs, mp_context=get_context("spawn"), initializer=_open_scorer, initargs=(self._work, os.getpid()))
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Processes that start here are never interrupted by Ctrl-C, not even before they can say so themselves; one for this process comes a moment later."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 #: The scorer of this process; or why there is none, which no other process would change.

@@ -32,8 +32,13 @@ _OBJECTS_FREE: Final = 1_000_000
 _HEAD_BYTES: Final = 65_536
 _PIECE_BYTES: Final = 1_048_576
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+#: Byte order marks of UTF-16; those of UTF-32 begin in the same way, or with a zero byte.
+_MARKS_OF_OTHERS: Final = (b"\xff\xfe", b"\xfe\xff")
 _LINE_SUFFIXES: Final = (".jsonl", ".ndjson")
 _TWICE: Final = "has an object with a key twice; keep one"
+#: An empty list is as much of a problem as an empty file: the program that wrote it may have failed, and a gate would pass without its cases.
+_NO_CASE: Final = "holds no case, only an empty list; write its cases, or leave it out"
+_NOT_UTF8: Final = "is not UTF-8; save it as UTF-8"
 _TOO_LARGE: Final = f"larger than {DOCUMENT_BYTES_MAX // 1024**2} MiB: not read"
 
 Record = tuple[FileRef, Any]
@@ -133,6 +138,9 @@ def read_values(stream: BinaryIO, source: Source, bounds: FilesSettings = BOUNDS
         yield Problem(source=FileRef(file=name), what=stop)
     elif not head:
         yield Problem(source=FileRef(file=name), what="is empty")
+    elif head.startswith(_MARKS_OF_OTHERS) or head[:2].count(0) == 1:
+        # JSON begins with ASCII, so a zero byte there means two or four bytes a character. Read as lines, it would be a problem in every line.
+        yield Problem(source=FileRef(file=name), what=_NOT_UTF8)
     elif _says_lines(source) or (head.startswith(b"{") and head.endswith(b"}")):
         yield from _lines(stream, name, number, line, watch)
     else:
@@ -197,6 +205,8 @@ def _document(data: bytearray, name: str, bounds: FilesSettings) -> Iterator[Rec
         return
     if has_key_twice(data, document):
         yield Problem(source=FileRef(file=name), what=_TWICE)
+    elif document == []:
+        yield Problem(source=FileRef(file=name), what=_NO_CASE)
     elif isinstance(document, list) and len(document) > bounds.records_max:
         yield Problem(source=FileRef(file=name), what=_too_many(bounds))
     elif isinstance(document, list):
@@ -213,6 +223,9 @@ def _expanded(value: Any, name: str, where: str, bounds: FilesSettings) -> Itera
     cases = value["cases"]
     if not isinstance(cases, list):
         yield Problem(source=FileRef(file=name, place=where), what="has a field `cases` that is not a list; write [ … ]")
+        return
+    if not cases:
+        yield Problem(source=FileRef(file=name, place=where), what=_NO_CASE)
         return
     if len(cases) > bounds.records_max:
         yield Problem(source=FileRef(file=name, place=where), what=_too_many(bounds))
@@ -255,7 +268,7 @@ def _too_many(bounds: FilesSettings) -> str:
 def _not_json(error: orjson.JSONDecodeError) -> str:
     """Why bytes are not JSON; nothing of them is quoted."""
     if "UTF-8" in error.msg:
-        return "is not UTF-8; save it as UTF-8"
+        return _NOT_UTF8
     return f"is not valid JSON ({error.msg}, column {error.colno})"
 
 

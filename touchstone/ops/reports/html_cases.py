@@ -7,7 +7,8 @@ from typing import Final
 
 from touchstone.ops.reports.html_words import shown
 from touchstone.ops.reports.listing import cells_of, columns_of, grave, needs_attention
-from touchstone.scorers.reporting.findings import SEVERITIES
+from touchstone.schemas.result import Severity
+from touchstone.scorers.reporting.findings import LABEL_BOUND, SEVERITIES
 from touchstone.scorers.reporting.folding import Folded, counts_of, folded_case
 from touchstone.scorers.reporting.view import CaseView, View
 from touchstone.scorers.reporting.words import counted
@@ -33,14 +34,13 @@ _SEVERITY_TONES: Final = {"critical": "fail", "major": "review", "minor": "other
 
 @dataclass(slots=True)
 class Code:
-    """A code: how many cases have it and how often, its highest severity, and the first places.
+    """A code at one severity: how many cases have it and how often, and the first places.
 
     A place: the case's number among all and among those that did not pass (None if it did), its name, and the finding's path and message.
     """
 
     cases: int = 0
     findings: int = 0
-    rank: int = len(SEVERITIES) - 1
     places: list[tuple[int, int | None, str, str, str]] = field(default_factory=list)
 
 
@@ -50,7 +50,7 @@ class Survey:
 
     wanted: int = 0
     not_passed: int = 0
-    codes: dict[str, Code] = field(default_factory=dict)
+    codes: dict[tuple[str, Severity], Code] = field(default_factory=dict)
     other_codes: bool = False
     passed_over: list[tuple[str, str]] = field(default_factory=list)
     passed_over_count: int = 0
@@ -71,44 +71,49 @@ def survey(view: View, only: frozenset[str]) -> Survey:
         number, among_not_passed = found.wanted, found.not_passed if needs_attention(case) else None
         found.wanted += 1
         found.not_passed += needs_attention(case)
-        met: set[str] = set()
-        counts = counts_of(case)
+        # A case keeps only its first findings, but counts all of them.
+        for name, severities in counts_of(case).items():
+            for severity, times in severities.items():
+                if times and (severity != "info" or name == LABEL_BOUND) and (code := _counted(found, (name, severity))):
+                    code.cases += 1
+                    code.findings += times
         for finding in grave(case):
-            if finding.code not in found.codes and len(found.codes) >= _CODES_COUNTED_MAX:
-                found.other_codes = True
-                continue
-            code = found.codes.setdefault(finding.code, Code())
-            code.rank = min(code.rank, SEVERITIES.index(finding.severity))
-            if finding.code not in met:
-                met.add(finding.code)
-                code.cases += 1
-                code.findings += sum(times for severity, times in counts[finding.code].items() if severity != "info")
-            if len(code.places) < PLACES_MAX and places < _PLACES_ALL_MAX:
+            if (code := found.codes.get((finding.code, finding.severity))) and len(code.places) < PLACES_MAX and places < _PLACES_ALL_MAX:
                 code.places.append((number, among_not_passed, case.name, finding.path, finding.message))
                 places += 1
     return found
 
 
+def _counted(found: Survey, key: tuple[str, Severity]) -> Code | None:
+    """The entry of a code at one severity, made if there is none; None if no more are counted."""
+    if key not in found.codes and len(found.codes) >= _CODES_COUNTED_MAX:
+        found.other_codes = True
+        return None
+    return found.codes.setdefault(key, Code())
+
+
 def code_groups(view: View, found: Survey) -> Iterator[str]:
-    """Every code with its cases, the most frequent first; long lists are collapsed, so that the cases stay in sight."""
-    ordered = sorted(found.codes.items(), key=lambda item: (-item[1].cases, item[1].rank, item[0]))
+    """Every code with its cases, in the order of the table of codes: the most severe, then the most frequent first.
+
+    Long lists are collapsed, so that the cases stay in sight.
+    """
+    ordered = sorted(found.codes.items(), key=lambda item: (SEVERITIES.index(item[0][1]), -item[1].cases, -item[1].findings, item[0][0]))
     listed = ordered[:CODES_MAX]
     yield '<div class="codes">\n'
-    for name, code in listed[:CODES_OPEN_MAX]:
-        yield from _code(view, found, name, code)
+    for key, code in listed[:CODES_OPEN_MAX]:
+        yield from _code(view, found, *key, code)
     if others := listed[CODES_OPEN_MAX:]:
         yield f'<details class="others"><summary>{counted(len(others), "more code")}</summary>\n'
-        for name, code in others:
-            yield from _code(view, found, name, code)
+        for key, code in others:
+            yield from _code(view, found, *key, code)
         yield "</details>\n"
     yield "</div>\n"
     if (rest := len(ordered) - len(listed)) or found.other_codes:
         yield f'<p class="rest">and {"at least " if found.other_codes else ""}{counted(max(rest, 1), "other code")}; all are in the JSON report</p>\n'
 
 
-def _code(view: View, found: Survey, name: str, code: Code) -> Iterator[str]:
-    """One code, and the places where it was found."""
-    severity = SEVERITIES[code.rank]
+def _code(view: View, found: Survey, name: str, severity: Severity, code: Code) -> Iterator[str]:
+    """One code at one severity, and the places where it was found."""
     often = f", {code.findings:,} times" if code.findings > code.cases else ""
     chip = f'<span class="chip tone-{_SEVERITY_TONES[severity]}">{severity}</span>'
     yield f'<details><summary><span class="code">{shown(name)}</span>{chip}<b>{counted(code.cases, shown(view.noun))}{often}</b></summary>\n<ul class="list">\n'

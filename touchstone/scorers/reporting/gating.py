@@ -28,19 +28,22 @@ def with_fail_on(verdict: Verdict, gate: Gate, view: View) -> Verdict:
     missed = verdict.exit_code == EXIT_FAIL and (gate.min_pass_rate is not None or bool(gate.max_mean))
     if fail_on is None or missed or verdict.exit_code == EXIT_ERROR:
         return verdict
-    failed = found = unscored = total = with_validity = 0
+    failed = found = both = unscored = total = with_validity = 0
     for case in _counting(view.cases):
         total += 1
         with_validity += case.valid is not None
         unscored += case.label == "unscored"
         failed += case.status == "fail"
-        found += is_hit(case, fail_on)
+        found += (hit := is_hit(case, fail_on))
+        both += hit and case.status == "fail"
     cases = counted(total, view.noun)
     if fail_on == "invalid" and total > unscored and not with_validity:
         return Verdict("ERROR", f"no {view.noun} says whether it is valid; give --fail-on critical, major or warn", EXIT_ERROR)
     if failed or found:
-        parts = [f"{found} {_WHAT[fail_on]}"] if found else []
-        parts += [f"{failed} failed"] if failed else []
+        # A case that failed and has what the gate names is counted once, so that the numbers can be added.
+        others = found - both
+        parts = [f"{failed} failed"] if failed else []
+        parts += [f"{others} {'more ' if failed else ''}{_WHAT[fail_on]}"] if others else []
         return Verdict("FAIL", f"{', '.join(parts)}, of {cases}", EXIT_FAIL)
     if unscored and not gate.allow_unscored:
         return Verdict("WARN", f"{unscored} of {cases} not scored, none {_WHAT[fail_on]}", EXIT_REVIEW)

@@ -6,7 +6,7 @@ from typing import Literal
 
 from touchstone.schemas.reports.changes import Comparison
 from touchstone.scorers.reporting.intervals import Rate
-from touchstone.scorers.reporting.words import counted, percent
+from touchstone.scorers.reporting.words import beside_bound, counted, percent_beside_bound
 
 #: Rounding error of a difference of shares; a smaller excess still meets the gate.
 _ROUNDING = 1e-9
@@ -72,7 +72,7 @@ def verdict_by_labels(
 
 def verdict_by_rate(rate: Rate, least: float, noun: str) -> Verdict:
     """PASS if the pass rate reaches `least`, FAIL if not."""
-    reason = f"pass rate {percent(rate.share)} of {counted(rate.total, noun)}, at least {least:.4g} asked"
+    reason = f"pass rate {percent_beside_bound(rate.share, least)} of {counted(rate.total, noun)}, at least {least:.10g} asked"
     return Verdict("PASS", reason, EXIT_PASS) if rate.share >= least else Verdict("FAIL", reason, EXIT_FAIL)
 
 
@@ -106,7 +106,8 @@ def with_drop(verdict: Verdict, gate: Gate | None, comparison: Comparison, max_d
     rate = comparison.pass_rate
     if rate.difference is None:
         return Verdict("ERROR", "no pass rate to compare with: the earlier report has no scored case", EXIT_ERROR)
-    change = f"{100 * rate.difference:+.1f} points since" if abs(rate.difference) > _ROUNDING else "as in"
+    points = beside_bound(100 * rate.difference, -100 * max_drop, 1)
+    change = f"{'+' if rate.difference > 0 else ''}{points} points since" if abs(rate.difference) > _ROUNDING else "as in"
     reason = f"pass rate {change} the earlier batch, a drop of at most {100 * max_drop:g} points asked"
     if comparison.drop > max_drop + _ROUNDING:
         return Verdict("FAIL", reason, EXIT_FAIL)

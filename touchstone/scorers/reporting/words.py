@@ -2,8 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from typing import Final
 
 from touchstone.schemas.reports.intervals import Interval
+
+#: Most decimal places of a value beside its bound; a smaller distance is rounding error.
+_PLACES_MAX: Final = 9
 
 
 def counted(count: int, noun: str) -> str:
@@ -16,6 +20,25 @@ def percent(ratio: float) -> str:
     if 0 < ratio < 1:
         return f"{min(99, max(1, round(ratio * 100)))}%"
     return f"{ratio:.0%}"
+
+
+def beside_bound(value: float, bound: float, places: int) -> str:
+    """A value that is printed beside its bound: with more places than asked if rounding would put it on the bound or beyond it."""
+    for more in range(places, _PLACES_MAX):
+        shown = round(value, more)
+        if (shown > bound, shown < bound) == (value > bound, value < bound) or abs(value - bound) < 10**-_PLACES_MAX:
+            return f"{value:.{more}f}"
+    return f"{value:.{_PLACES_MAX}f}"
+
+
+def percent_beside_bound(ratio: float, bound: float) -> str:
+    """A percentage that is printed beside its bound, whole if that is on the right side of the bound."""
+    whole = percent(ratio)
+    shown = int(whole[:-1]) / 100
+    if (shown > bound, shown < bound) == (ratio > bound, ratio < bound) or ratio == bound:
+        return whole
+    places = next((places for places in range(1, _PLACES_MAX) if 0 < round(100 * ratio, places) < 100), 1)
+    return f"{beside_bound(100 * ratio, 100 * bound, places)}%"
 
 
 def visible(text: str) -> str:

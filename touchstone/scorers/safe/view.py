@@ -98,7 +98,7 @@ def report(entries: Iterable[ScoreResult | Problem], facts: RunFacts) -> SafeRep
         if asked.get("concern_id") is None and asked.get("batch_id", "*") == "*":
             raise ConfigError("no case to score: the files hold none; check the paths")
         wanted = f"concern {asked.get('concern_id') or 'any'}, batch {asked.get('batch_id', '*')!r}"
-        raise ConfigError(f"no case to score ({wanted}; {asked.get('passed_over', 0)} others passed over); check --concern and --batch")
+        raise ConfigError(f"no case to score ({wanted}; {counted(asked.get('passed_over', 0), 'other case')} passed over); check --concern and --batch")
     settings = facts.settings if isinstance(facts.settings, SafeSettings) else SafeSettings()
     batch_id = next(iter(batches)) if len(batches) == 1 else str(asked.get("batch_id", "*"))
     named = concern or asked.get("concern_id") or ""

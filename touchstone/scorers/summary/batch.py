@@ -33,7 +33,7 @@ from touchstone.scorers.reporting import (
 )
 from touchstone.scorers.reporting.report import distribution, unread
 from touchstone.scorers.reporting.view import STATUSES
-from touchstone.scorers.reporting.words import number, number_span, some
+from touchstone.scorers.reporting.words import beside_bound, number, number_span, some
 from touchstone.scorers.summary.case_names import name_of
 
 LOSS = "loss"
@@ -174,7 +174,7 @@ def verdict(report: LossReport, gate: Gate | None = None) -> Verdict:
     limit = dict(gate.max_mean).get(LOSS) if gate is not None else None
     if limit is None or judged.word == "ERROR" or report.loss is None:
         return judged
-    reason = f"mean loss {report.loss.mean:.4f} of {counted(scored, 'case')}, at most {limit:.4g} asked"
+    reason = f"mean loss {beside_bound(report.loss.mean, limit, 4)} of {counted(scored, 'case')}, at most {limit:.10g} asked"
     return Verdict("PASS", reason, EXIT_PASS) if report.loss.mean <= limit + ROUNDING else Verdict("FAIL", reason, EXIT_FAIL)
 
 
