@@ -491,6 +491,30 @@ STREAMS: tuple[Mutant, ...] = (
         "                    pass\n",
         ("tests/streams/runners/test_faust_seek.py",),
     ),
+    Mutant(
+        "owed_across_assignments",
+        "what one assignment has settled is committed in the next one, over what another owner has committed",
+        "touchstone/streams/runners/base.py",
+        "        if self.assigned is not assigned:\n            return {}\n",
+        "",
+        (_TEST_FENCES,),
+    ),
+    Mutant(
+        "commit_counts_for_the_next_assignment",
+        "a commit that is answered after a rebalance moves the next assignment's position",
+        _DIRECT,
+        "        if job.assigned is assigned:  #",
+        "        if True:  #",
+        (_TEST_FENCES,),
+    ),
+    Mutant(
+        "faust_commits_across_assignments",
+        "Faust commits in an assignment what the one before has settled",
+        _FAUST_PRIVATE,
+        " if tp.topic in still and job.assigned is assigned}",
+        " if tp.topic in still}",
+        (_TEST_FENCES,),
+    ),
     # -- bounds
     Mutant(
         "pause_without_end",
