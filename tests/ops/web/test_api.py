@@ -247,7 +247,9 @@ async def test_without_a_token_there_is_nothing() -> None:
         for method, path, headers in asked:
             answer = await web.client.request(method, path, headers=headers)
             said = (answer.status_code, answer.json(), answer.headers["www-authenticate"])
-            assert said == (401, {"error": "a bearer token is required"}, "Bearer"), (method, path, headers)
+            # Whoever sent one is told that it is wrong, and not that one is needed.
+            why = "the Authorization header has no token of this service; send Bearer and one of serve.tokens" if headers else "a bearer token is required"
+            assert said == (401, {"error": why}, "Bearer"), (method, path, headers)
 
 
 async def test_a_token_for_one_suite_finds_no_trace_of_another() -> None:

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import Request
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
@@ -148,7 +148,7 @@ class Api:
             grant = self._access.by_header(header)
             if grant is None:
                 scraper = self._access.by_scraper(header) if for_scraper else None
-                return self._unknown_client() if scraper is None else await handler(request, scraper)
+                return self._unknown_client(request) if scraper is None else await handler(request, scraper)
             if grant.link and not for_links:
                 return refused("this link opens one queue and nothing else; its page is /review", 403)
             try:
@@ -160,9 +160,14 @@ class Api:
 
         return endpoint
 
-    def _unknown_client(self) -> Response:
+    def _unknown_client(self, client: HTTPConnection) -> Response:
         self._hub.counts.refused("token")
-        return refused("a bearer token is required", 401, {"WWW-Authenticate": "Bearer"})
+        why = "a bearer token is required"
+        if "authorization" in client.headers:
+            why = "the Authorization header has no token of this service; send Bearer and one of serve.tokens"
+        elif "ticket" in client.query_params:
+            why = "the ticket was used, has expired or is of another service; POST /v1/ticket gives a new one"
+        return refused(why, 401, {"WWW-Authenticate": "Bearer"})
 
     def _full(self) -> Response | None:
         if self._hub.counts.clients < self._hub.settings.clients_max:
@@ -174,7 +179,7 @@ class Api:
         """GET /v1/events."""
         grant = self._access.by_header(request.headers.get("authorization")) or self._access.by_ticket(request.query_params.get("ticket"))
         if grant is None:
-            return self._unknown_client()
+            return self._unknown_client(request)
         try:
             check_scope(grant, "results")
             wish = read_wish(request.query_params, request.headers.get("last-event-id"), grant)
@@ -198,7 +203,7 @@ class Api:
                 await socket.send_denial_response(refused(str(error), error.status))
                 return
             if grant is None and self._unknown >= UNKNOWN_MAX:
-                await socket.send_denial_response(self._unknown_client())
+                await socket.send_denial_response(self._unknown_client(socket))
                 return
             await socket.accept()
             grant = grant or await self._first_message(socket)
@@ -240,5 +245,5 @@ class Api:
             return refused(str(error), 400)
         ticket = self._access.ticket(request.headers.get("authorization"))
         if ticket is None:
-            return self._unknown_client()
+            return self._unknown_client(request)
         return Json({"ticket": ticket, "expires_in_s": self._hub.settings.ticket_s})
