@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from touchstone.scorers.summary.conflicts.values.differences import find
+from touchstone.scorers.summary.conflicts.values.surroundings import look
 from touchstone.scorers.summary.lexical import containment
 
 TABLES = Path(__file__).parents[1] / "values"
@@ -221,3 +222,40 @@ def test_a_unit_beyond_the_near_ones_bears_a_value_and_contradicts_none() -> Non
     assert find(sentence, [near], near=1)
     assert find(sentence, [near, far], near=1) == []
     assert find(sentence, [far.replace("480", "510")], near=0) == []
+
+
+WOKEN, ARRIVED = "A pain in the chest woke her at 04:50.", "The ambulance brought her to the hospital at 06:40."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "units", "found"),
+    [
+        ("The ambulance brought her to the hospital at 06:40, fifty minutes later.", [WOKEN, ARRIVED], ["duration"]),
+        ("The ambulance brought her to the hospital at 06:40, an hour and fifty minutes later.", [WOKEN, ARRIVED], []),
+        ("The ambulance brought her to the hospital at 06:40, almost two hours later.", [WOKEN, ARRIVED], []),
+        ("The ambulance brought her to the hospital at 06:40, fifty minutes later.", [WOKEN, ARRIVED, "She was examined for fifty minutes."], []),
+        ("The ambulance brought her to the hospital at 06:40, fifty minutes later.", [WOKEN, ARRIVED, "It was called at 05:55."], ["duration"]),
+        ("The ambulance brought her to the hospital at 06:40, about fifty minutes later.", [WOKEN, ARRIVED, "It was called at 05:55."], []),
+        ("The ambulance brought her to the hospital at 06:40, fifty minutes later.", [ARRIVED], []),
+        ("The ambulance brought her to the hospital at 06:40, six hours later.", [ARRIVED, "She fell asleep at 00:40."], []),
+    ],
+)
+def test_a_span_that_no_two_times_of_day_are_apart_is_a_conflict(sentence: str, units: list[str], found: list[str]) -> None:
+    assert rules(sentence, units) == found
+
+
+def test_a_date_does_not_follow_from_a_span_that_is_as_new_as_itself() -> None:
+    units = ["Requests tried the first hole from 13 to 16 March.", "Some 3,600 gateways were exposed on 10 March."]
+    assert rules("Three days before that, on 7 March, requests tried the first hole.", units) == ["date"]
+
+
+def test_a_date_follows_from_a_span_that_a_unit_states() -> None:
+    units = ["Requests tried the first hole from 13 to 16 March.", "It was found on 10 March, three days after the first patch."]
+    assert rules("Three days before that, on 7 March, the first hole was patched.", units) == []
+
+
+def test_a_share_and_the_amount_it_leads_to_are_no_pair() -> None:
+    joined, alone = (look(f"The sales of the quarter climbed {change} to 421 million.").values for change in ("14%", ""))
+    assert [one.value.mate for one in joined] == [0, 0]
+    assert joined[1].value.readings == alone[0].value.readings
+    assert [one.value.mate for one in look("The share is 10 to 14%.").values] == [1, -1]

@@ -114,7 +114,8 @@ def _follows(placed: Placed, stated: TextValues, known: Known) -> bool:
             return True
         if stated.words & _TWICE and any(_is_twice(value, one) or _is_twice(one, value) for one in values):
             return True
-    return beside.follows(placed, stated, [text for text in known.values if text.values])
+    borne = [one for one in own if any(same(one, its) for its in values)]
+    return beside.follows(placed, stated, [text for text in known.values if text.values], borne)
 
 
 def _is_sum_of_figures(figure: float, known: Known) -> bool:

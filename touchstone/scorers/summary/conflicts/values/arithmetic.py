@@ -1,7 +1,7 @@
 """Values that follow from stated ones: the span between two dates, a difference, a daily dose."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import combinations, islice, pairwise
 
 from touchstone.scorers.summary.conflicts.values.clocks import MINUTES_A_DAY, ROUNDED_MINUTES
@@ -28,8 +28,11 @@ _RATE_WORDS = frozenset(
 )
 
 
-def follows(placed: Placed, stated: TextValues, read: Sequence[TextValues], *, cued: bool = False) -> bool:
-    """True if the value can be worked out from values of the units (and of the sentence itself). `cued`: and words beside it say that it was."""
+def follows(placed: Placed, stated: TextValues, read: Sequence[TextValues], borne: Container[Value], *, cued: bool = False) -> bool:
+    """True if the value can be worked out from values of the units (and of the sentence itself). `cued`: and words beside it say that it was.
+
+    `borne`: the sentence's values that units state. A date and a span that are both new do not follow from each other: "three days before, on 7 March".
+    """
     value = placed.value
     round_sum = value.kind == "number" and value.figures[0] >= LARGE and any(_is_whole(value, unit) for unit in read)
     if (
@@ -41,10 +44,10 @@ def follows(placed: Placed, stated: TextValues, read: Sequence[TextValues], *, c
     ):
         return False
     texts = [[one.value for one in unit.values if one.value is not value] for unit in (stated, *read)]
-    others = [one for text in texts for one in text]
+    timed = [one for one in texts[0] if one in borne] + [one for text in texts[1:] for one in text]
     if value.kind in {"date", "clock"}:
-        return _is_later(value, others)
-    if value.kind in {"duration", "age"} and _between(value, others):
+        return _is_later(value, timed)
+    if value.kind in {"duration", "age"} and _between(value, timed):
         return True
     if value.kind == "percentage" and any(_is_ratio(value, text) for text in texts):
         return True

@@ -4,12 +4,12 @@ Values are compared by what they mean, not as written. A value that a unit state
 wrong only if a near unit states another value of that kind about the same thing, and the sentence does not; anything else is merely unsupported.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
 from touchstone.scorers.summary.conflicts.difference import Difference, Rule
-from touchstone.scorers.summary.conflicts.values import arithmetic
+from touchstone.scorers.summary.conflicts.values import arithmetic, between
 from touchstone.scorers.summary.conflicts.values.alignment import SCORES_NEAR, UNITLESS, nearness, sureness_of
 from touchstone.scorers.summary.conflicts.values.surroundings import Placed, TextValues, dosed, laboratory, look
 from touchstone.scorers.summary.conflicts.values.value import Value, comparable, leaves_room, same, same_figures
@@ -80,7 +80,8 @@ def find(sentence: str, units: Sequence[str], near: int = NEAREST) -> list[Diffe
     if len(stated.values) > 1:
         wrong.extend(_exchanged(stated, read, near, alike))
         wrong.extend(_turned(stated, read, near, alike))
-    return _one_each(wrong, stated, read)
+    found = _one_each(wrong, stated, read)
+    return [*found, *(one for one in between.find(stated, read, near) if one.here not in {other.here for other in found})]
 
 
 def _weights(read: Sequence[TextValues]) -> dict[str, float]:
@@ -98,11 +99,11 @@ def _against(here: int, placed: Placed, stated: TextValues, read: Sequence[TextV
         return []
     pairs = _candidates(here, placed, stated, read[:near], alike, weights)
     borne, loosely = _borne(here, placed, read, alike, weights)
-    if borne is None:
-        kept = _sure(pairs, placed.value, loosely, read)
-        return _underived(kept, placed, stated, read[:near])
-    kept = _in_spite_of_bearers(here, placed, pairs, borne, stated, read, alike)
-    return _underived(kept, placed, stated, read[:near])
+    kept = _sure(pairs, placed.value, loosely, read) if borne is None else _in_spite_of_bearers(here, placed, pairs, borne, stated, read, alike)
+    if not kept:
+        return []
+    known = [one.value for place, one in enumerate(stated.values) if any(row[place] for unit in alike for row in unit)]
+    return _underived(kept, placed, stated, read[:near], known)
 
 
 def _candidates(here: int, placed: Placed, stated: TextValues, near: Sequence[TextValues], alike: _Same, weights: dict[str, float]) -> list[_Pair]:
@@ -155,12 +156,12 @@ def _bearers_of_all(stated: TextValues, read: Sequence[TextValues], alike: _Same
     return {index for index in range(len(read)) if all(any(row[here] for row in alike[index]) for here in strong)}
 
 
-def _underived(pairs: list[_Pair], placed: Placed, stated: TextValues, read: Sequence[TextValues]) -> list[_Pair]:
-    """The pairs, unless the value can be worked out; in a copied sentence it was not."""
-    if not pairs or not arithmetic.follows(placed, stated, read):
+def _underived(pairs: list[_Pair], placed: Placed, stated: TextValues, read: Sequence[TextValues], known: Container[Value]) -> list[_Pair]:
+    """The pairs, unless the value can be worked out; in a copied sentence it was not. `known`: the sentence's values that units state."""
+    if not arithmetic.follows(placed, stated, read, known):
         return pairs
     surely = [pair for pair in pairs if pair.framed or pair.sureness >= CERTAIN]
-    derived = arithmetic.follows(placed, stated, read, cued=True) if surely else True
+    derived = arithmetic.follows(placed, stated, read, known, cued=True) if surely else True
     return [pair for pair in surely if pair.framed or not derived]
 
 

@@ -2,7 +2,7 @@
 
 from touchstone.scorers.summary.conflicts.values.numerals import SCALES, SHORT_SCALES
 from touchstone.scorers.summary.conflicts.values.tokens import Tokens
-from touchstone.scorers.summary.conflicts.values.value import Value
+from touchstone.scorers.summary.conflicts.values.value import LARGE, Value
 
 _JOINS = frozenset({"x", "×", "by", "-", ":", "to", "and", "or", "through", "until", "versus", "vs", "v", "against", "→"})
 #: Words that join two numbers to one statement.
@@ -31,6 +31,8 @@ def joined(tokens: Tokens, values: list[Value]) -> list[Value]:
             continue
         if sign == ":" and not (tokens[place].close and tokens[place + 1].close):
             continue
+        if sign == "to" and one.kind == "percentage" and two.kind != "percentage" and not rough and _is_amount(two):
+            continue  # "sales rose 14 % to 421 million": a change, and what it leads to
         one = _in_unit_of(one, two)
         if sign in _SCALING:
             one = _in_scale_of(tokens, one, two)
@@ -53,6 +55,11 @@ def joined(tokens: Tokens, values: list[Value]) -> list[Value]:
                 one, two = one._replace(span=ends), two._replace(span=ends)
         out[index], out[index + 1] = one, two
     return out
+
+
+def _is_amount(value: Value) -> bool:
+    """True for what a change may lead to: not for the second number of "three quarters to 1"."""
+    return value.kind in {"money", "quantity"} or (value.kind == "number" and bool(value.figures) and value.figures[0] >= LARGE)
 
 
 def _in_unit_of(bare: Value, measured: Value) -> Value:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from touchstone.scorers.summary.conflicts.difference import Difference
 from touchstone.scorers.summary.conflicts.values.surroundings import look
-from touchstone.scorers.summary.conflicts.wording import allergies, body_sides, drug_lists, names, polarity, replacements, roles, scales, times
+from touchstone.scorers.summary.conflicts.wording import allergies, body_sides, causes, drug_lists, names, orders, polarity, replacements, roles, scales, times
 from touchstone.scorers.summary.conflicts.wording.clauses import ParsedText, read
 from touchstone.scorers.summary.conflicts.wording.marks import ZERO
 
@@ -65,3 +65,5 @@ def _all(sentence: ParsedText, units: Sequence[ParsedText], relations: bool) -> 
     if relations:
         yield from scales.find(sentence, units)
         yield from times.find(sentence, units)
+        yield from orders.find(sentence, units)
+        yield from causes.find(sentence, units)

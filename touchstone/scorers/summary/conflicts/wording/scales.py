@@ -109,7 +109,7 @@ def _unlike(sentence: ParsedText, unit: ParsedText, mine: Sequence[_Mark]) -> It
             if any(compared) and (one.noun != other.noun or not one.noun):
                 continue  # "twice as much as the losers", "the losers get half as much": compared with another
             # "Half as much" names no part, though "half" does.
-            if _same_besides(sentence, unit, (one.start, one.end), (other.start, other.end), parts=one.scale == "extent" or all(compared)):
+            if _same_besides(sentence, unit, (one.start, one.end), (other.start, other.end), parts=one.scale in {"extent", "degree"} or all(compared)):
                 yield one, other
 
 
