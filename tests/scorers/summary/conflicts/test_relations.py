@@ -109,7 +109,7 @@ def test_orders_causes_and_extents_that_are_turned_round_are_mostly_found(kind: 
     assert sum(_found(row) for row in EVENTS if row["rule"] == kind) >= least
 
 
-def test_of_unseen_orders_causes_and_extents_some_are_found_and_one_true_sentence_at_most_is_alarmed() -> None:
+def test_of_unseen_true_orders_causes_and_extents_one_at_most_is_alarmed() -> None:
     assert sum(_found(row) for row in EVENTS_UNSEEN if not row["rule"]) <= 1
 
 
