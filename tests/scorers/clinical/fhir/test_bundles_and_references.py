@@ -149,6 +149,14 @@ def test_search_results_have_ids_and_the_type_that_was_asked_for() -> None:
     assert is_valid(report(found_set))
     found_set["entry"][0]["search"] = {"mode": "match"}
     assert codes(found_set) == {"fhir.bundle.search"}
+    found_set["link"][0]["url"] = "http://server.example/Patient?link=http://other.example/Observation"
+    assert is_valid(report(found_set))  # what follows a question mark is no part of the path
+
+
+def test_a_fragment_of_a_full_url_is_no_part_of_its_path() -> None:
+    made = bundle(patient())
+    made["entry"][0]["fullUrl"] = "http://server.example/Observation/p1#a/Patient/p1"
+    assert codes(made) == {"fhir.bundle.full-url"}
 
 
 def test_a_full_url_names_the_type_of_its_resource() -> None:

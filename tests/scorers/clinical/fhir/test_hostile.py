@@ -56,6 +56,22 @@ def test_hostile_input_is_rejected_in_bounded_time(name: str) -> None:
     assert len(told.findings) <= 500
 
 
+@pytest.mark.parametrize("at", ["fullUrl", "self"])
+def test_a_long_url_of_a_bundle_takes_time_in_proportion_to_its_length(at: str) -> None:
+    def seconds(times: int) -> float:
+        url = "http://x" + ("/Ab/1#" if at == "fullUrl" else "/Ab?") * times + "\nz"
+        entry = {"resource": patient(), "search": {"mode": "match"}, **({"fullUrl": url} if at == "fullUrl" else {})}
+        link = [{"relation": "self", "url": url}] if at == "self" else []
+        document = json.dumps({"resourceType": "Bundle", "type": "searchset", "link": link, "entry": [entry]}).encode()
+        begun = time.process_time()
+        validate(document, options=Options(installed_packages=False))
+        return time.process_time() - begun
+
+    seconds(1)  # tables are loaded
+    # Eight times the length: 64 times the time where it grows by the square.
+    assert min(seconds(4_000) for _ in range(3)) < 20 * max(min(seconds(500) for _ in range(3)), 0.001)
+
+
 def test_a_document_over_the_size_bound_is_not_read() -> None:
     told = validate(b" " * 101, options=Options(bytes_max=100))
     assert [(one.severity, one.code) for one in told.findings] == [("critical", "fhir.json.size")]

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from touchstone.schemas.result import Severity
 from touchstone.scorers.clinical.checks.json_access import objects
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.references import EXCHANGES, Resolver, is_absolute, rest_parts
 from touchstone.scorers.clinical.formats.fhir.tables import definitions
 
-_SELF_TYPE = re.compile(r"(?:.*/)?([A-Z][A-Za-z]+)(?:/?\?.*)?$")
 #: Link relations that name one page, so that two of them contradict each other.
 _SINGLE_LINKS = frozenset({"self", "first", "last", "next", "prev", "previous"})
 #: Elements of a Composition whose targets must be in its document (R4: documents.html, content).
@@ -100,9 +97,10 @@ def _search(document: Document, bundle: Frame) -> None:
     for link in objects(bundle.resource.get("link")):
         url = link.get("url")
         if link.get("relation") == "self" and isinstance(url, str):
-            match = _SELF_TYPE.fullmatch(url)
-            if match and match[1] in definitions().resources and "_type=" not in url:
-                wanted = match[1]
+            path, mark, _ = url.partition("?")
+            name = (path.removesuffix("/") if mark else path).rpartition("/")[2]
+            if name in definitions().resources and "_type=" not in url:
+                wanted = name
     for frame in bundle.entries:
         search = (frame.entry or {}).get("search")
         mode = search.get("mode") if isinstance(search, dict) else None
