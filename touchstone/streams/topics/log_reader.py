@@ -113,13 +113,15 @@ class LogReader:
         moved = time.monotonic()
         while follow or await self._before(ends):
             polled = await consumer.getmany(timeout_ms=POLL_MS, max_records=POLL_RECORDS_MAX)
+            # Before the first record goes out: whoever reads one has been told that the broker is back.
+            if polled:
+                self._absence.back()
             for part, records in polled.items():
                 for record in records:
                     if follow or record.offset < ends[part.topic, part.partition]:
                         yield record
             if polled:
                 moved = time.monotonic()
-                self._absence.back()
             elif not follow and time.monotonic() - moved > STALL_S:
                 raise Unreachable(f"Kafka at {self._kafka.bootstrap_servers} stopped answering; the records read so far are not all")
 
