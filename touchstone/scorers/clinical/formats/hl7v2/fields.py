@@ -32,7 +32,7 @@ CHECKED_BY_IDENTITIES = {("PID", 3): frozenset({1})}
 #: Types whose values are codes. The same few make up most fields, so their findings are remembered (memory.py).
 REMEMBERED = code_membership.CODED | {"ID", "IS"}
 #: Values of a field that are checked part by part before its pattern is compiled, which takes as long as some hundred of them.
-LOOKED_AT = 20
+LOOKED_AT = 150
 
 
 class Checker:
