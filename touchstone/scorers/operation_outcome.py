@@ -11,6 +11,10 @@ from touchstone.scorers.base import ConfigError
 #: The extension in which HL7's validator puts its message ids.
 _MESSAGE_ID: Final = "operationoutcome-message-id"
 _BROKEN: Final = frozenset({"error", "fatal"})
+#: Types of issues about the processing, not the document: `transient` and its children, and `security` with its own (FHIR R4, value set issue-type).
+_OF_PROCESSING: Final = frozenset(
+    "transient lock-error no-store exception timeout incomplete throttled security login unknown expired forbidden suppressed".split()
+)
 #: The most severe first.
 SEVERITIES: Final = ("fatal", "error", "warning", "information")
 
@@ -73,7 +77,10 @@ class Outcome:
 
 
 def read_operation_outcome(text: bytes) -> Outcome:
-    """Read an OperationOutcome. Raises `NotUnderstoodError` for anything else: an answer that is not understood is never a verdict."""
+    """Read an OperationOutcome. Raises `NotUnderstoodError` for anything else: an answer that is not understood is never a verdict.
+
+    Neither is one without an issue (R4 requires one, and the validator says "All OK"), nor one whose only errors are about the processing.
+    """
     try:
         answer = json.loads(text)
         if answer["resourceType"] != "OperationOutcome":
@@ -83,6 +90,11 @@ def read_operation_outcome(text: bytes) -> Outcome:
         raise NotUnderstoodError("it answered what is no OperationOutcome") from None
     if any(issue.severity == "error" and issue.text.startswith("Operation failed") for issue in issues):
         raise NotUnderstoodError("it could not carry out the request")
+    if not issues:
+        raise NotUnderstoodError("it answered without any issue")
+    errors = [issue for issue in issues if issue.breaks]
+    if errors and all(not issue.has_id and issue.code in _OF_PROCESSING for issue in errors):
+        raise NotUnderstoodError("it could not finish the validation")
     return Outcome(issues)
 
 

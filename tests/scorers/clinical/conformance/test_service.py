@@ -128,6 +128,44 @@ async def test_a_document_that_the_service_has_no_verdict_on_is_undecided_and_no
     assert CANARY not in said.why
 
 
+def broken(code: str) -> dict[str, Any]:
+    return {"severity": "fatal", "code": code, "details": {"text": f"{CANARY} broke it"}}
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (outcome(), "it answered without any issue"),
+        (Reply(body=b'{"resourceType": "OperationOutcome"}'), "it answered what is no OperationOutcome"),
+        (outcome(broken("exception")), "it could not finish the validation"),
+        (outcome(broken("timeout"), {"severity": "warning", "code": "invalid"}), "it could not finish the validation"),
+        (outcome(broken("login")), "it could not finish the validation"),
+    ],
+    ids=["none", "no list", "exception", "timeout", "login"],
+)
+async def test_an_outcome_that_says_nothing_about_the_document_is_no_verdict(reply: Reply, why: str) -> None:
+    async with FakeService([reply]) as fake:
+        said = await fhir(fake).ask(DOCUMENT)
+    assert isinstance(said, Undecided)
+    assert (said.reason, said.why) == ("undecided", why)
+
+
+@pytest.mark.parametrize(
+    "issues",
+    [
+        (broken("exception"), issue("error", "Terminology_TX_NoValid_16")),
+        (broken("structure"),),
+        ({**issue("error", "Type_Specific_Checks_DT_Date_Valid"), "code": "exception"},),
+    ],
+    ids=["beside an error", "of the document", "with the validator's own id"],
+)
+async def test_an_error_about_the_document_is_a_verdict(issues: tuple[dict[str, Any], ...]) -> None:
+    async with FakeService([outcome(*issues)]) as fake:
+        said = await fhir(fake).ask(DOCUMENT)
+    assert isinstance(said, Outcome)
+    assert not said.valid
+
+
 async def test_a_document_that_fails_once_and_then_not_has_its_verdict() -> None:
     async with FakeService([Reply(then="drop"), report()]) as fake:
         said = await ccda(fake).ask(CCDA.encode())
