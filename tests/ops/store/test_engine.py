@@ -1,12 +1,14 @@
 from pathlib import Path
 
 import pytest
+import sqlalchemy
 from sqlalchemy import text
 
 from tests.streams.results_topic import TOPIC, projection, result
 from touchstone.ops.store.engine import BUSY_TIMEOUT_S, open_engine, reading, shown, writing
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import SCHEMA_VERSION, schema_version
+from touchstone.schemas.result import Finding
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.account.store_port import StoreAway, StoreRefused, StoreUnavailable, check_positions
 
@@ -118,3 +120,34 @@ def test_positions_that_the_topic_does_not_have_are_explained() -> None:
         check_positions(TOPIC, {0: 3}, {0: (7, 9)})
     with pytest.raises(StoreRefused, match="partition 4"):
         check_positions(TOPIC, {4: 1}, {0: (0, 5)})
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("table", ["touchstone_results", "touchstone_codes", "touchstone_repeats"])
+@pytest.mark.parametrize(
+    ("happens", "code"),
+    [
+        ("RAISE EXCEPTION 'full' USING ERRCODE = '53100'", "53100"),  # could not extend file: No space left on device
+        ("RAISE EXCEPTION 'full' USING ERRCODE = '53200'", "53200"),  # out of memory
+        ("RAISE EXCEPTION 'io' USING ERRCODE = '58030'", "58030"),  # I/O error
+        ("PERFORM pg_terminate_backend(pg_backend_pid())", "57P01|OperationalError"),  # the server is stopped amid a statement
+    ],
+)
+def test_a_server_that_fails_amid_any_write_is_unavailable_and_nothing_of_the_write_is_left(postgres_url: str, table: str, happens: str, code: str) -> None:
+    store = ResultStore.open(postgres_url, create=True)
+    first = projection(result(event="a", offset=0), first=0)
+    store.apply(first, 1000.0)
+    admin = sqlalchemy.create_engine(postgres_url, poolclass=sqlalchemy.NullPool)
+    with admin.begin() as connection:
+        connection.execute(text(f"CREATE FUNCTION fails() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {happens}; RETURN NEW; END $$"))
+        connection.execute(text(f"CREATE TRIGGER fails BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION fails()"))
+    found = Finding(code="a_code", severity="major", message="m", path="p")
+    second = projection(result(event="b", offset=1).model_copy(update={"findings": (found,)}), result(event="a", offset=2), first=1)
+    with pytest.raises(StoreUnavailable, match=code):
+        store.apply(second, 1001.0)
+    assert store.positions(TOPIC) == {0: 1}
+    with admin.begin() as connection:
+        connection.execute(text(f"DROP TRIGGER fails ON {table}"))
+    store.apply(second, 1002.0)
+    assert store.positions(TOPIC) == {0: 3}
+    store.close()

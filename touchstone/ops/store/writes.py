@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy import Connection, String, Table, any_, bindparam, select
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
 
 from touchstone.ops.store.places import Claim, Places, is_same_event
 from touchstone.ops.store.rows import batch_of, columns_of, source_of
@@ -193,10 +195,15 @@ def insert_codes(connection: Connection, pairs: Sequence[tuple[str, str]]) -> No
 
 
 def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Copy rows into a table of PostgreSQL."""
-    with connection.connection.cursor() as cursor, cursor.copy(f"COPY {table.name} ({', '.join(names)}) FROM STDIN") as copy:  # type: ignore[attr-defined]
-        for row in rows:
-            copy.write_row(row)
+    """Copy rows into a table of PostgreSQL. Raises `DBAPIError`, as any other statement does: SQLAlchemy does not see what the driver's own COPY raises."""
+    statement = f"COPY {table.name} ({', '.join(names)}) FROM STDIN"
+    driver: Any = connection.dialect.dbapi
+    try:
+        with connection.connection.cursor() as cursor, cursor.copy(statement) as copy:  # type: ignore[attr-defined]
+            for row in rows:
+                copy.write_row(row)
+    except driver.Error as error:
+        raise DBAPIError.instance(statement, None, error, driver.Error, hide_parameters=True, dialect=connection.dialect) from error
 
 
 def update_results(connection: Connection, names: Sequence[str], rows: Sequence[dict[str, object]]) -> None:
