@@ -272,7 +272,7 @@ def _report_none(comparison: Comparison, source: Record, target: Record, kind: K
         comparison.skip(kind, "entries that are named elsewhere")
         return
     severity: Severity = "major" if source.source == "persona" and target.source == "fhir" else "minor"
-    what = f"This {_WORDS[group]}" if len(every) == 1 else f"None of {len(every)} entries ({_WORDS[group]}), of which this is the first,"
+    what = f"This {_WORDS[group]}" if len(every) == 1 else f"Each of {len(every)} entries ({_WORDS[group]}), of which this is the first,"
     comparison.missing(severity, f"{kind}.missing", what, _at(every[0]), target, why="such a document can hold it, and holds none")
 
 
