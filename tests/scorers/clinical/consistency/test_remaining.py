@@ -12,7 +12,12 @@ Resources = list[dict[str, Any]]
 
 def lacking(*names: str) -> Callable[[Resources], None]:
     """FHIR's patient without these elements."""
-    return lambda resources: [resources[0].pop(name) for name in names] and None
+
+    def change(resources: Resources) -> None:
+        for name in names:
+            del resources[0][name]
+
+    return change
 
 
 def replaced(text: str, before: str, after: str) -> str:
