@@ -1,9 +1,12 @@
 """An answer with an error is not one that says that nothing is committed."""
 
+import asyncio
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from aiokafka import TopicPartition
+from aiokafka.client import AIOKafkaClient
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import (
     GroupAuthorizationFailedError,
@@ -89,5 +92,28 @@ async def test_a_consumer_that_may_not_ask_says_for_which_group(monkeypatch: pyt
         await one.fetch_committed_offsets(PARTS)
 
 
-def test_the_library_s_place_for_it_is_still_there() -> None:
+async def test_a_consumer_that_knows_no_broker_yet_asks_again_and_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    one, _ = coordinator(monkeypatch)
+    client = AIOKafkaClient(bootstrap_servers="127.0.0.1:1")
+    updates: list[int] = []
+
+    async def update() -> None:
+        updates.append(1)
+        if len(updates) == 2:
+            monkeypatch.setattr(client, "get_random_node", lambda: 4)
+
+    async def found(*_: Any) -> int:
+        return 4
+
+    monkeypatch.setattr(group_offsets, "_library_lookup", found)
+    monkeypatch.setattr(client, "force_metadata_update", update)
+    monkeypatch.setattr(client, "ready", AsyncMock(return_value=True))
+    one._client, one.coordinator_id, one._closing = client, None, asyncio.get_running_loop().create_future()
+    one._coordinator_lookup_lock = asyncio.Lock()
+    await GroupCoordinator.ensure_coordinator_known(one)
+    assert (one.coordinator_id, len(updates)) == (4, 2)
+
+
+def test_the_library_s_places_for_it_are_still_there() -> None:
     assert group_offsets._library_send is not None
+    assert group_offsets._library_lookup is not None

@@ -3,6 +3,9 @@
 A coordinator that still loads its group, or is no longer the group's, says so once for its whole answer and names no partition (OffsetFetch from version 2
 on). aiokafka looks at the errors of partitions only, so to it such an answer says that nothing is committed: after a restart of the brokers a worker would take
 the group for a new one and commit where it begins, past events that nobody has read or at the log's beginning.
+
+A broker that has just started, or that its controller takes for dead, answers without any broker. A client that connects then knows nobody whom it
+could ask for the coordinator; aiokafka asserts there, which ends the worker. It asks again instead.
 """
 
 import asyncio
@@ -11,6 +14,7 @@ from typing import Any
 
 from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.client import AIOKafkaClient
 from aiokafka.consumer.group_coordinator import GroupCoordinator
 from aiokafka.errors import (
     GroupAuthorizationFailedError,
@@ -27,6 +31,7 @@ MOVING = (GroupCoordinatorNotAvailableError, GroupLoadInProgressError, NotCoordi
 #: Pause before the next question then.
 AGAIN_S = 0.1
 _library_send: Any = getattr(GroupCoordinator, "_send_req", None)
+_library_lookup: Any = getattr(AIOKafkaClient, "coordinator_lookup", None)
 
 
 async def committed_offsets(admin: AIOKafkaAdminClient, group: str, partitions: Collection[TopicPartition]) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -47,9 +52,18 @@ async def committed_offsets(admin: AIOKafkaAdminClient, group: str, partitions: 
 
 
 def heed_group_errors() -> None:
-    """Make every consumer of this process ask again where it would take such an error for an answer. Called wherever a client is made."""
+    """Make every consumer of this process ask again where it would take such an error for an answer, or end. Called wherever a client is made."""
     if _library_send is not None:
         GroupCoordinator._send_req = _send_req  # noqa: SLF001 -- there is no other place between the answer and the one that misreads it
+    if _library_lookup is not None:
+        AIOKafkaClient.coordinator_lookup = _coordinator_lookup
+
+
+async def _coordinator_lookup(self: Any, kind: Any, key: str) -> Any:
+    """As the library's. Whoever gets this error has the metadata read again, pauses, and asks once more."""
+    if self.get_random_node() is None:
+        raise GroupCoordinatorNotAvailableError
+    return await _library_lookup(self, kind, key)
 
 
 async def _send_req(self: Any, request: Any) -> Any:
