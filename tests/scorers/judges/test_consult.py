@@ -103,6 +103,18 @@ async def test_what_was_spent_before_the_budget_or_the_time_ran_out_is_told_to_t
         assert spent["cost_usd"] + spent.get("uncertain_usd", 0) > 0.5
 
 
+@pytest.mark.parametrize("kind", [Kind.NO_KEY, Kind.NO_PERMISSION, Kind.NO_MODEL])
+async def test_requests_that_a_server_refused_are_in_the_table_of_the_run(kind: Kind) -> None:
+    async with judged(Fault(kind)) as (judge, server):
+        tally = JudgeTally()
+        for number in range(3):
+            answer = await consult(judge, PROMPT, {"note": f"case {number}"}, Verdict, component="part", on_budget="wait")
+            tally.add({"judge": judge_details(answer)})
+        rows = dict(tally.table("cases").rows)
+        assert len(server.seen.arrivals) == 1
+        assert (rows["cases judge did not answer"], rows["requests"], rows["requests in vain"]) == ("3", "1", "1")
+
+
 @pytest.mark.parametrize("error", [Unavailable("away", CARD), Lost("away", CARD), Shed("budget", None, CARD)])
 async def test_a_case_that_cannot_wait_has_the_card_that_the_scorer_has_without_it(error: Exception) -> None:
     class Waits:

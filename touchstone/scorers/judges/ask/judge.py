@@ -6,7 +6,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from touchstone.scorers.base import Reading, Unavailable
+from touchstone.scorers.base import Lost, Reading, Unavailable
 
 VerdictT = TypeVar("VerdictT", bound=BaseModel)
 #: What a worker does with a case that the budget cannot pay: wait for the next period, or settle it with the outcome `shed(budget)`.
@@ -86,6 +86,10 @@ class NoAnswer(Unavailable):
     def __init__(self, code: str, usage: Usage) -> None:
         super().__init__(code)
         self.usage = usage
+
+
+class LostJudge(NoAnswer, Lost):
+    """The server refuses the settings (key, model, address), so nothing more is asked. `usage`: of the requests that showed it."""
 
 
 class Judge(Protocol):

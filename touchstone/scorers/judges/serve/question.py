@@ -12,7 +12,7 @@ import orjson
 from touchstone.scorers.backoff import Backoff
 from touchstone.scorers.base import Lost, Unavailable
 from touchstone.scorers.judges.ask.form import Form
-from touchstone.scorers.judges.ask.judge import Answer, OverBudget, Unanswered, Usage, VerdictT
+from touchstone.scorers.judges.ask.judge import Answer, LostJudge, OverBudget, Unanswered, Usage, VerdictT
 from touchstone.scorers.judges.ask.message import Message
 from touchstone.scorers.judges.ask.verdict import Misfit, read_verdict
 from touchstone.scorers.judges.serve.budget import NANO, Reservation
@@ -71,12 +71,14 @@ class Question(Generic[VerdictT]):
         self.answers_before = server.gate.answers
         self.awaits_budget = False
 
-    async def until_outcome(self) -> Answer[VerdictT] | Unanswered | OverBudget | Lost:
+    async def until_outcome(self) -> Answer[VerdictT] | Unanswered | OverBudget | LostJudge:
         """Send requests until there is an outcome. Raises `Unavailable` if the server is away."""
         while True:
             outcome = await self._once()
             if isinstance(outcome, OverBudget):
                 return OverBudget(outcome.resets_in_s, self.spent)
+            if isinstance(outcome, Lost):
+                return LostJudge(outcome.code, self.spent)
             if not isinstance(outcome, Fault):
                 return outcome
             if outcome.kind == "way":
