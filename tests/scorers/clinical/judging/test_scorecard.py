@@ -76,6 +76,36 @@ def test_an_invalid_document_keeps_the_trace_from_passing_whatever_the_judge_say
     assert compose(request("Warn", "Warn", format=98.0, terminology=100.0), answer(5), quote=False).label == "Warn"
 
 
+@pytest.mark.parametrize(
+    ("label", "label_max", "scores", "stopped", "code"),
+    [
+        ("Fail", "Fail", {"format": 0.0}, True, "documents.unreadable"),
+        ("Fail", "Fail", {"format": 0.0}, False, "documents.unreadable"),
+        ("Warn", "Warn", {"format": 95.0, "terminology": 95.0}, True, "documents.invalid"),
+        ("unscored", "unscored", {}, True, "documents.not_validated"),
+        ("Fail", "Pass", {"format": 40.0, "terminology": 30.0}, True, "scores.low"),
+        ("Warn", "Pass", {"format": 70.0, "terminology": 70.0}, True, "scores.low"),
+    ],
+)
+def test_a_reader_sees_why_a_trace_without_findings_did_not_pass(label: str, label_max: str, scores: dict[str, float], stopped: bool, code: str) -> None:
+    judged = Unjudged("unreadable", "not asked") if stopped else answer(5)
+    card = compose(request(label, label_max, **scores), judged, quote=False)
+    explained = [one for one in card.findings if one.code == code]
+    assert card.label == label
+    assert [one.severity == "info" for one in explained] == [label == "unscored"]
+    assert "clinical" in (explained[0].suggestion or "")
+
+
+def test_low_ratings_without_a_finding_are_named_the_lowest_first() -> None:
+    scores: dict[str, int | None] = {**dict.fromkeys(DIMENSIONS, 1), "narrative_coherence": 2, "temporal_consistency": 5}
+    card = compose(request(format=70.0, terminology=70.0), answer(scores), quote=False)
+    (found,) = card.findings
+    assert (card.label, found.code, found.severity, found.path) == ("Fail", "scores.low", "major", "overall")
+    assert "Format 70, Terminology 70, Clinical 21" in found.message
+    assert found.message.endswith("demographic_appropriateness 1, narrative_coherence 2")
+    assert compose(request(format=100.0, terminology=100.0), answer(4), quote=False).findings == ()
+
+
 def test_a_critical_finding_of_the_judge_keeps_the_trace_from_passing() -> None:
     found = {"medication_condition_alignment": [{"severity": "critical", "what": "penicillin despite the allergy", "where": "persona.medications"}]}
     card = compose(request(format=100.0, terminology=100.0), answer(5, found), quote=False)

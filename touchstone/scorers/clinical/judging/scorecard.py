@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from touchstone.schemas.judging import Asked, JudgeRequest, Validated
-from touchstone.schemas.result import Failure, Finding, NotChecked, Scorecard
+from touchstone.schemas.result import Failure, Finding, Label, NotChecked, Scorecard, Severity
 from touchstone.scorers.clinical.checks.scores import CLINICAL_WEIGHTS, WEIGHTED, bound_finding, bounded_score, clinical_score, overall_score, worst
 from touchstone.scorers.clinical.judging.verdicts import DIMENSIONS, CoherenceVerdict, Dimension, JudgeFinding
 from touchstone.scorers.clinical.requests.judge_selection import WHY, Reason
 from touchstone.scorers.clinical.trace_scoring import WHY_BOUND
 from touchstone.scorers.judges.ask.consult import Unjudged, judge_details, why_bound, withheld
 from touchstone.scorers.judges.ask.judge import Answer
+from touchstone.scorers.reporting.words import score_text
 
 #: The value of one dimension, 0–100.
 VALUE: Final = "clinical_{}"
@@ -32,6 +33,13 @@ WORDS: Final[Mapping[Dimension, str]] = {
 #: The beginning of a finding's place, which names a part of the trace; the rest is in the judge's own words.
 _PLACE: Final = re.compile(r"\s*(prompt|persona|outputs\.(?:fhir|hl7v2|ccda)(?:\[\d{1,4}\])?)(?!\w)")
 _WHERE_CHARS_MAX: Final = 120
+#: Best label of the documents → severity and code of the finding that says so.
+_OF_DOCUMENTS: Final[Mapping[Label, tuple[Severity, str]]] = {
+    "Fail": ("critical", "documents.unreadable"),
+    "Warn": ("major", "documents.invalid"),
+    "unscored": ("info", "documents.not_validated"),  # reports show what of severity info explains a case without a score
+}
+_RATING_MAX: Final = 5
 
 
 def skipped(reason: Reason) -> Unjudged:
@@ -84,6 +92,8 @@ def _card(
     bound = bound_finding(overall, label_max, WHY_BOUND.get(label_max, "") if label_max == of_documents else in_vain or "the judge found something critical")
     weighted = {WEIGHTED: overall} if bound else {}
     named["overall"], label = bounded_score(overall, label_max)
+    if label != "Pass" and failure is None and not any(finding.severity != "info" for finding in findings):
+        findings += _why_not_passed(label, validated, ratings, named)
     return Scorecard(
         label=label,
         values={name: value for name, value in named.items() if value is not None} | {VALUE.format(name): (score - 1) * 25 for name, score in ratings.items()},
@@ -102,6 +112,19 @@ def _card(
         attributes={"trace_id": request.trace_id, "source": request.source, "test_case_id": request.test_case_id, "day": request.day},
         models=models,
     )
+
+
+def _why_not_passed(label: Label, validated: Validated, ratings: Mapping[str, float], named: Mapping[str, float | None]) -> tuple[Finding, ...]:
+    """The finding that explains a label which neither the judge's findings nor a failure explain. `named`: the scores of the trace."""
+    see = "Score the trace with the suite clinical, whose findings name the document and the place"
+    if validated.label_max in _OF_DOCUMENTS:
+        severity, code = _OF_DOCUMENTS[validated.label_max]
+        return (Finding(severity=severity, code=code, path="outputs", message=WHY_BOUND[validated.label_max], suggestion=see),)
+    scores = ", ".join(f"{name.capitalize()} {score_text(score)}" for name in ("format", "terminology", "clinical") if (score := named[name]) is not None)
+    lowest = ", ".join(f"{name} {rating:g}" for name, rating in sorted(ratings.items(), key=lambda one: one[1]) if rating < _RATING_MAX)
+    message = f"the scores alone give {label}: {scores}" + (f"; the judge rated, of {_RATING_MAX}: {lowest}" if lowest else "")
+    low = named["clinical"] is None or min(named["format"] or 0, named["terminology"] or 0) < named["clinical"]
+    return (Finding(severity="major" if label == "Fail" else "minor", code="scores.low", path="overall", message=message, suggestion=see if low else None),)
 
 
 def _weights(ratings: Mapping[str, float]) -> dict[str, float]:
