@@ -74,6 +74,43 @@ async def test_whoever_steps_through_a_queue_without_verdicts_is_told_that_it_st
     await at(tab, 1)
 
 
+@pytest.mark.parametrize("step", ["j", "s", "/errors"])
+async def test_whoever_leaves_a_case_whose_note_is_not_saved_is_told_so_and_finds_it_again(review: Review, look: Open, step: str) -> None:
+    tab = await review.open(look, "/review/coherence?at=1", ANN, width=1440)
+    await at(tab, 1)
+    refused = True
+
+    async def refuse(route: Any) -> None:
+        if route.request.method == "PATCH" and refused:
+            await route.fulfill(status=403, json={"error": "this token may not annotate"})
+        else:
+            await route.continue_()
+
+    await tab.page.route("**/api/cases/**", refuse)
+    await write(tab, "a note that the service refuses")
+    if step == "s":  # without a verdict; what is typed is saved first, and a fault of that keeps the reader here
+        await tab.page.keyboard.press("s")
+        await tab.until("document.querySelector('.saved').textContent.startsWith('Not saved: this token may not annotate')")
+        await tab.page.keyboard.press("j")
+    elif step == "j":
+        await tab.page.keyboard.press("j")
+    else:
+        await tab.page.evaluate("(to) => go(to)", step)
+    await tab.until("!document.querySelector('#unsaved').hidden")
+    said = await tab.text("#unsaved")
+    assert "Not saved: this token may not annotate. What you wrote is kept in this tab." in said
+    await tab.page.click("#unsaved a")
+    await at(tab, 1)
+    assert await tab.page.input_value("textarea[name=notes]") == "a note that the service refuses"
+    assert await tab.page.is_hidden("#unsaved")
+    refused = False
+    await write(tab, ", and now takes")
+    await saved(tab)
+    await tab.page.keyboard.press("j")
+    await at(tab, 2)
+    assert await tab.page.is_hidden("#unsaved")
+
+
 async def test_the_text_of_a_blind_case_follows_where_it_takes_longer_than_the_rest(review: Review, look: Open) -> None:
     tab = await look(f"{review.web.address}/healthz", width=1440)
     released = asyncio.Event()

@@ -72,6 +72,11 @@ class Breaker:
         return bool(self._down)
 
     @property
+    def down(self) -> tuple[str, ...]:
+        """The codes of the stages that are down, in order. Read from another thread, too."""
+        return tuple(sorted(self._down.copy()))
+
+    @property
     def is_settled(self) -> bool:
         """True if every stage that was ever unavailable has answered since. Until then, cases must use `call`, which notices the answer."""
         return not self._failed

@@ -7,8 +7,9 @@ from structlog.testing import capture_logs
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.ops.web.served import ONE, TOKENS, WAIT_S, Served, served, until
+from tests.ops.web.served import ALL, ONE, TOKENS, WAIT_S, Served, served, until
 from tests.streams.subscription.made import R0, compact, event, publish, run_of
+from touchstone.ops.web import app
 
 
 def opened(web: Served, query: str = "", **options: Any) -> Any:
@@ -49,16 +50,57 @@ async def test_the_first_message_may_be_the_token_or_a_ticket(form: str) -> None
             assert (await told(socket))["data"]["suite"] == "one"
 
 
-@pytest.mark.parametrize("hello", ["wrong", '{"token": 7}', "[]", "{"])
-async def test_without_a_token_nothing_is_told(hello: str) -> None:
+async def closed(socket: ClientConnection) -> tuple[int, str]:
+    await asyncio.wait_for(socket.wait_closed(), WAIT_S)
+    assert socket.close_code is not None
+    return socket.close_code, socket.close_reason or ""
+
+
+@pytest.mark.parametrize(
+    ("hello", "why"),
+    [
+        ("wrong", "the first message has no token of this service"),
+        ('{"token": 7}', "the first message has no token of this service"),
+        ("[]", "the first message has no token of this service"),
+        ("{", "the first message has no token of this service"),
+        ('{"ticket": "used"}', "the ticket was used, has expired or is of another service; POST /v1/ticket gives a new one"),
+        (b"wrong", "the first message must be text"),
+    ],
+)
+async def test_a_wrong_first_message_is_told_what_is_wrong_with_it(hello: str | bytes, why: str) -> None:
     async with served(tokens=TOKENS) as web, opened(web) as socket:
         run_of(web.hub, 1)
         await socket.send(hello)
-        with pytest.raises(ConnectionClosed) as closed:
-            await asyncio.wait_for(socket.recv(), WAIT_S)
-        assert closed.value.rcvd is not None
-        assert closed.value.rcvd.code == 4401
+        code, reason = await closed(socket)
+        assert (code, reason[: len(why)]) == (4401, why)
         assert web.hub.watchers == 0
+
+
+async def test_a_first_message_that_does_not_come_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app, "HELLO_S", 0.05)
+    async with served(tokens=TOKENS) as web, opened(web) as socket:
+        assert await closed(socket) == (4401, "no message came within 0.05 s; send a token of serve.tokens, or a ticket of POST /v1/ticket")
+
+
+async def test_a_token_without_the_scope_is_told_which() -> None:
+    async with served(tokens=("one/feedback:" + ONE,)) as web, opened(web) as socket:
+        await socket.send(ONE)
+        assert await closed(socket) == (4401, "this needs a token with the scope results (serve.tokens: suites/results:TOKEN)")
+
+
+async def test_a_misspelt_suite_closes_a_socket_whose_token_comes_first() -> None:
+    async with served(tokens=TOKENS, suites=("one_suite", "two")) as web, opened(web, "?suite=one_siute") as socket:
+        await socket.send(ALL)
+        code, reason = await closed(socket)
+        assert (code, reason[:61]) == (4400, "suite: unknown name 'one_siute'; did you mean one_suite? Ther")
+        assert len(reason) <= 123
+
+
+async def test_an_unknown_suite_is_named_in_the_first_message() -> None:
+    async with served() as web, opened(web, "?suite=elsewhere") as socket:
+        message = json.loads(await asyncio.wait_for(socket.recv(), WAIT_S))
+        assert message["event"] == "touchstone.alive"
+        assert message["data"]["note"].startswith("suite 'elsewhere' is unknown here and has sent nothing yet (known: ")
 
 
 async def test_the_end_of_the_service_is_told_and_closes_the_socket() -> None:

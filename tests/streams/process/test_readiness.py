@@ -70,7 +70,7 @@ async def test_work_that_waited_for_a_stage_has_its_whole_minute_once_the_stage_
     await asyncio.sleep(0.01)  # it asks before the stage is away
     job.intake.start(("generations", 0), [safe_record(0)])
     await asyncio.sleep(0.3)
-    assert _ready(job, UP, ANSWERED) == (False, "a stage is unavailable")  # type: ignore[arg-type]
+    assert _ready(job, UP, ANSWERED) == (False, "a stage is unavailable: judge_down")  # type: ignore[arg-type]
     is_away = False
     while not job.intake.available:  # noqa: ASYNC110 -- a flag without an event
         await asyncio.sleep(0.01)

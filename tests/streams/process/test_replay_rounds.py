@@ -107,7 +107,7 @@ async def test_a_process_that_follows_serves_probes_and_what_its_judge_has_cost(
 
 async def test_a_round_that_waits_for_broker_or_stage_is_not_ready(monkeypatch: pytest.MonkeyPatch) -> None:
     stop, looked, waits, goes_on = asyncio.Event(), asyncio.Event(), asyncio.Event(), asyncio.Event()
-    intake, outbox = SimpleNamespace(available=True), SimpleNamespace(up=True)
+    intake, outbox = SimpleNamespace(why_unavailable=""), SimpleNamespace(up=True)
 
     async def once(self: Replay) -> Replayed:
         if looked.is_set():
@@ -132,8 +132,8 @@ async def test_a_round_that_waits_for_broker_or_stage_is_not_ready(monkeypatch: 
             assert await asyncio.to_thread(ready) == (200, "ok\n")
             outbox.up = False
             assert await asyncio.to_thread(ready) == (503, "the broker does not accept results\n")
-            outbox.up, intake.available = True, False
-            assert await asyncio.to_thread(ready) == (503, "a stage is unavailable\n")
+            outbox.up, intake.why_unavailable = True, "a stage is unavailable: judge_down"
+            assert await asyncio.to_thread(ready) == (503, "a stage is unavailable: judge_down\n")
             goes_on.set()
             stop.set()
             await following

@@ -25,15 +25,18 @@ from touchstone.ops.web.api.link_grants import LinkGrants
 from touchstone.ops.web.api.sources import Sources
 from touchstone.ops.web.documents import METRICS, OPENAPI, Documents
 from touchstone.ops.web.guard import DEFECT, Guard
+from touchstone.ops.web.known_names import checked
 from touchstone.ops.web.links import Signer
 from touchstone.ops.web.page import PAGES, load_page
-from touchstone.ops.web.query import BadRequest, check_names, check_scope, read_wish
+from touchstone.ops.web.query import BadRequest, MissingScope, UnknownClient, check_names, check_scope, read_wish
 from touchstone.ops.web.service import Handler, Json, Service, refused
-from touchstone.ops.web.streams import CLOSE_TOKEN, HELLO_S, EventStream, counted, run_socket
+from touchstone.ops.web.streams import CLOSE_QUERY, CLOSE_TOKEN, HELLO_S, EventStream, close_reason, counted, run_socket
 
 RETRY_AFTER_S = 5
 #: Sockets that have not authenticated yet.
 UNKNOWN_MAX = 64
+BAD_TICKET = "the ticket was used, has expired or is of another service; POST /v1/ticket gives a new one"
+UNKNOWN_TEXT = "the first message has no token of this service; send one of serve.tokens, or a ticket of POST /v1/ticket"
 
 
 class WholeConvertor(Convertor[str]):
@@ -166,7 +169,7 @@ class Api:
         if "authorization" in client.headers:
             why = "the Authorization header has no token of this service; send Bearer and one of serve.tokens"
         elif "ticket" in client.query_params:
-            why = "the ticket was used, has expired or is of another service; POST /v1/ticket gives a new one"
+            why = BAD_TICKET
         return refused(why, 401, {"WWW-Authenticate": "Bearer"})
 
     def _full(self) -> Response | None:
@@ -182,7 +185,7 @@ class Api:
             return self._unknown_client(request)
         try:
             check_scope(grant, "results")
-            wish = read_wish(request.query_params, request.headers.get("last-event-id"), grant)
+            wish = checked(read_wish(request.query_params, request.headers.get("last-event-id"), grant), grant, self._service)
         except BadRequest as error:
             return refused(str(error), error.status)
         write = self._service.direct_writer(request.scope)
@@ -199,6 +202,7 @@ class Api:
                 if grant is not None:
                     check_scope(grant, "results")
                 wish = read_wish(socket.query_params, None, grant or Grant(frozenset()))
+                wish = checked(wish, grant, self._service) if grant is not None else wish
             except BadRequest as error:
                 await socket.send_denial_response(refused(str(error), error.status))
                 return
@@ -206,36 +210,53 @@ class Api:
                 await socket.send_denial_response(self._unknown_client(socket))
                 return
             await socket.accept()
-            grant = grant or await self._first_message(socket)
-            if grant is None or not grant.may("results"):
-                self._hub.counts.refused("token")
-                with suppress(WebSocketDisconnect, RuntimeError):  # it has disconnected, or its message was too long
-                    await socket.close(CLOSE_TOKEN, "a token or a ticket with the scope results is required, as the first message")
-                return
-            wish = read_wish(socket.query_params, None, grant)
+            if grant is None:
+                try:
+                    grant = await self._first_message(socket)
+                    check_scope(grant, "results")
+                    wish = checked(read_wish(socket.query_params, None, grant), grant, self._service)
+                except BadRequest as error:
+                    await self._close(socket, error)
+                    return
             try:
                 await run_socket(socket, self._hub, self._service.past, wish, has_text=grant.may("text"))
             except TimeoutError:
                 self._hub.counts.stalled()
                 self._service.abort(socket.scope)
 
-    async def _first_message(self, socket: WebSocket) -> Grant | None:
-        """The grant of a client's first message: a token or a ticket, plain or as JSON."""
+    async def _close(self, socket: WebSocket, error: BadRequest) -> None:
+        """Close an accepted WebSocket whose first message, or whose query, cannot be used."""
+        is_query = not isinstance(error, UnknownClient | MissingScope)
+        if not is_query:
+            self._hub.counts.refused("token")
+        with suppress(WebSocketDisconnect, RuntimeError):  # it has disconnected, or its message was too long
+            await socket.close(CLOSE_QUERY if is_query else CLOSE_TOKEN, close_reason(str(error)))
+
+    async def _first_message(self, socket: WebSocket) -> Grant:
+        """The grant of a client's first message: a token or a ticket, plain or as JSON. Raises `UnknownClient`."""
         self._unknown += 1
         try:
             async with asyncio.timeout(HELLO_S):
                 text = await socket.receive_text()
-        except (TimeoutError, WebSocketDisconnect, KeyError):
-            return None
+        except TimeoutError:
+            raise UnknownClient(f"no message came within {HELLO_S:g} s; send a token of serve.tokens, or a ticket of POST /v1/ticket") from None
+        except (WebSocketDisconnect, KeyError):
+            raise UnknownClient("the first message must be text: a token of serve.tokens, or a ticket of POST /v1/ticket") from None
         finally:
             self._unknown -= 1
         try:
             given = orjson.loads(text)
         except orjson.JSONDecodeError:
             given = text
+        is_ticket = isinstance(given, dict) and "ticket" in given
         if isinstance(given, dict):
             given = given.get("token") or given.get("ticket")
-        return self._access.by_token(given) if isinstance(given, str) else None
+        grant = self._access.by_token(given) if isinstance(given, str) else None
+        if grant is None:
+            raise UnknownClient(
+                BAD_TICKET if is_ticket else "the first message has no token of this service; send one of serve.tokens, or a ticket of POST /v1/ticket"
+            )
+        return grant
 
     async def ticket(self, request: Request) -> Response:
         """POST /v1/ticket."""

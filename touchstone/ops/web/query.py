@@ -35,6 +35,12 @@ class MissingScope(BadRequest):
         super().__init__(f"this needs a token with the scope {scope} (serve.tokens: suites/{scope}:TOKEN)")
 
 
+class UnknownClient(BadRequest):
+    """A client that gives no valid token or ticket."""
+
+    status = 401
+
+
 def check_scope(grant: Grant, scope: str) -> None:
     """Raise `MissingScope` if the client's token lacks a scope."""
     if not grant.may(scope):

@@ -23,8 +23,10 @@ from touchstone.streams.telemetry.metric_list import Carrier
 GAP, RESET, CLOSING = "touchstone.gap", "touchstone.reset", "touchstone.closing"
 #: A client must authenticate within this time.
 HELLO_S = 10.0
-#: WebSocket close codes: token missing (our own code), and service shutting down.
-CLOSE_TOKEN, CLOSE_GONE = 4401, 1001
+#: WebSocket close codes: token missing, a query that cannot be used (both our own), and service shutting down.
+CLOSE_TOKEN, CLOSE_QUERY, CLOSE_GONE = 4401, 4400, 1001
+#: The reason of a close frame has at most 123 bytes (RFC 6455 §5.5).
+_REASON_BYTES_MAX = 123
 
 #: Ends the connection of a request at once, with unsent bytes.
 Abort = Callable[[Scope], None]
@@ -34,6 +36,12 @@ Write = Callable[[bytes], bool]
 Encoding = tuple[str, Callable[[Sequence[Seen]], bytes]]
 #: Request → function that writes directly to its connection, past ASGI; None if that is not possible.
 DirectWriter = Callable[[Scope], Write | None]
+
+
+def close_reason(text: str) -> str:
+    """A text as the reason of a close frame, cut at its limit."""
+    whole = text.encode("ascii", "backslashreplace").decode()
+    return whole if len(whole) <= _REASON_BYTES_MAX else f"{whole[: _REASON_BYTES_MAX - 3]}..."
 
 
 @contextmanager

@@ -142,6 +142,12 @@ class Intake:
         return self._slices.available
 
     @property
+    def why_unavailable(self) -> str:
+        """Names the stages that are unavailable by their codes; empty if there is none. Read from another thread."""
+        codes = self._slices.away
+        return f"a stage is unavailable: {', '.join(codes)}" if codes else ""
+
+    @property
     def again_at(self) -> float | None:
         """When the case last put aside can be scored (as `time.time`); None if that is not known."""
         return self._slices.again_at

@@ -127,6 +127,11 @@ class SliceScorer:
         return not self._breaker.is_open
 
     @property
+    def away(self) -> tuple[str, ...]:
+        """The codes of the stages that are unavailable."""
+        return self._breaker.down
+
+    @property
     def available_at(self) -> float:
         """Monotonic time since which every stage answers; minus infinity if none was ever away."""
         return self._stages.back_at

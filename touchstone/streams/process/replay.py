@@ -89,7 +89,7 @@ class Replay:
         intake, outbox = at_work
         if not outbox.up:
             return "the broker does not accept results"
-        return "" if intake.available else "a stage is unavailable"
+        return intake.why_unavailable
 
     async def once(self, *, dry: bool = False) -> Replayed:
         """Find what is put aside now, and score it. `dry`: only count. Raises `ConfigError`, and `Unreachable` if no broker answers."""

@@ -292,7 +292,7 @@ def _ready(job: Job, outbox: Outbox, watchdog: Watchdog) -> tuple[bool, str]:
         ("not in the group yet", job.joined_at is None),
         (f"no assignment from the group for {outside_s:.0f} s", outside_s > job.settings.worker.rebalance_max_s),
         ("the broker does not accept results", not outbox.up),
-        ("a stage is unavailable", not job.intake.available),
+        (job.intake.why_unavailable, True),
         ("nothing settled for a minute", job.intake.idle_s > READY_PROGRESS_S),
         # Others may flow past it: longer than any case may take is a standstill all the same.
         (

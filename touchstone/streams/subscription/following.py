@@ -26,7 +26,7 @@ PAGE_EVENTS = 500
 class Wish:
     """What a watcher asks for. `since`: positions to continue from; `lost`: why its position cannot be continued here.
 
-    `snapshot`: how many of the latest matching events come first, if there is no position.
+    `snapshot`: how many of the latest matching events come first, if there is no position. `note`: for the first message.
     """
 
     chosen: Filter
@@ -34,10 +34,13 @@ class Wish:
     topics: TopicIds = field(default_factory=dict)
     snapshot: int = 0
     lost: ResetReason | None = None
+    note: str = ""
 
 
 async def follow(hub: Hub, past: Past, wish: Wish, watcher: Watcher) -> AsyncGenerator[Item, None]:
     """The items of one stream, without end. `Closing` is the last one. The caller is done with `watcher` when this is closed."""
+    if wish.note:
+        yield Beat(note=wish.note)
     while not hub.live.is_set():
         yield Beat(note=hub.progress or "waiting for kafka")
         await _either(hub.live.wait(), min(PROGRESS_S, hub.settings.heartbeat_s))

@@ -4,6 +4,7 @@
 const annotationDrafts = (() => {
   const PAUSE_MS = 1_500; // after the last change
   const RETRY_MS = 5_000;
+  const SAVING = "Saving …";
   const drafts = new Map(); // event id → draft, while something is unsaved
 
   addEventListener("beforeunload", (event) => {
@@ -15,6 +16,13 @@ const annotationDrafts = (() => {
   addEventListener("pagehide", saveAll);
   document.addEventListener("visibilitychange", () => { if (document.hidden) saveAll(); });
 
+  /** What was not saved of cases that are no longer shown, with the reason and a way back: nothing else would tell their reviewer. */
+  function drawUnsaved() {
+    const left = [...drafts.values()].filter((draft) => draft.isLeft && draft.fault), node = $("unsaved");
+    node.hidden = !left.length;
+    node.replaceChildren(...left.map((draft) => h("p", {}, h("b", {}, draft.name), ` ${draft.status} `, h("a", {href: draft.place}, "To this case"))));
+  }
+
   const reviewerOf = (one) => one.reviewer ?? one.reviewerId;
   const passOf = (one) => one.reviewPass ?? 1;
   const isSame = (one, other) => JSON.stringify(one) === JSON.stringify(other);
@@ -22,16 +30,33 @@ const annotationDrafts = (() => {
   /** The draft of a case. `listen(draft)` hears of each change of its state: {status, conflict, found}. */
   function draftOf(one) {
     const id = one.found.event_id ?? one.id, about = one.about ?? null;
-    if (drafts.get(id)?.about?.queue === about?.queue && drafts.has(id)) return drafts.get(id);
+    if (drafts.get(id)?.about?.queue === about?.queue && drafts.has(id)) {
+      const kept = drafts.get(id);
+      kept.isLeft = false;
+      drawUnsaved();
+      return kept;
+    }
     const draft = {
-      values: null, etag: one.etag, found: one.found, isBlind: false, conflict: null, status: "", about, listen: () => {}, change, save, keep, drop, send,
+      values: null, etag: one.etag, found: one.found, isBlind: false, conflict: null, status: "", fault: false, isLeft: false, name: one.found.name ?? id, place: location.pathname + location.search,
+      about, listen: () => {}, change, save, keep, drop, send, leave,
     };
-    const path = caseLoad.pathOf(id), asked = caseLoad.withQuery(path, about), place = location.pathname + location.search;
+    const path = caseLoad.pathOf(id), asked = caseLoad.withQuery(path, about), {place} = draft;
     let timer = 0, sending = null;
 
-    function say(status) {
+    function say(status, isFault = false) {
       draft.status = status;
+      if (status !== SAVING) draft.fault = isFault; // while it is sent again, the last fault stays in view
       draft.listen(draft);
+      drawUnsaved();
+    }
+
+    /** The case is left: what is unsaved is sent now, and a fault of that is shown below every page. */
+    function leave() {
+      draft.listen = () => {};
+      draft.isLeft = true;
+      if (!draft.values) return;
+      drawUnsaved();
+      save().catch(() => {});
     }
 
     /** Take what the form says now; it is saved after a pause. */
@@ -40,7 +65,7 @@ const annotationDrafts = (() => {
       drafts.set(id, draft);
       clearTimeout(timer);
       if (draft.conflict) return draft.listen(draft);
-      if (!values.reviewer) return say("Not saved yet: say who you are.");
+      if (!values.reviewer) return say("Not saved yet: say who you are.", true);
       if (saves) timer = setTimeout(save, PAUSE_MS);
       return say("Not saved yet.");
     }
@@ -74,19 +99,19 @@ const annotationDrafts = (() => {
 
     async function saving() {
       const sent = draft.values, before = ownOf(draft.found, sent);
-      say("Saving …");
+      say(SAVING);
       let answer;
       try {
         answer = await send({annotations: [written()]}, {"If-Match": draft.etag});
       } catch {
         timer = setTimeout(save, RETRY_MS);
-        say("Not saved: the service does not answer. What you wrote is kept in this tab; it is sent again every 5 s.");
+        say("Not saved: the service does not answer. What you wrote is kept in this tab; it is sent again every 5 s.", true);
         return false;
       }
       if (answer.status === 412) return meet();
       if (!answer.ok) {
         if (answer.status >= 500) timer = setTimeout(save, RETRY_MS);
-        say(`Not saved: ${answer.data?.error ?? `the service answers with status ${answer.status}`}. What you wrote is kept in this tab.`);
+        say(`Not saved: ${answer.data?.error ?? `the service answers with status ${answer.status}`}. What you wrote is kept in this tab.`, true);
         return false;
       }
       annotationUndo.note({id, about, name: draft.found.name ?? id, address: place, key: {reviewer: sent.reviewer, reviewPass: sent.reviewPass}, before, after: sent});
@@ -105,7 +130,7 @@ const annotationDrafts = (() => {
       const before = draft.found.annotations ?? [], now = await askWhole(asked).catch(() => ({ok: false}));
       if (!now.ok) {
         timer = setTimeout(save, RETRY_MS);
-        say("Not saved: somebody else annotated this case meanwhile, and the service does not answer. What you wrote is kept in this tab.");
+        say("Not saved: somebody else annotated this case meanwhile, and the service does not answer. What you wrote is kept in this tab.", true);
         return false;
       }
       Object.assign(draft, {found: now.data, etag: now.etag ?? now.data.etag});
@@ -114,7 +139,7 @@ const annotationDrafts = (() => {
       // Another's annotation stands beside one's own and is never overwritten; whoever may not see it yet is not stopped by it.
       if (!own_ && draft.isBlind) return saving();
       draft.conflict = {theirs: own_ ? [own_] : news, isOwn: own_ !== null};
-      say(own_ ? "Not saved: this annotation was changed elsewhere meanwhile. Choose one." : "Not saved: somebody else annotated this case meanwhile. Read theirs, then choose.");
+      say(own_ ? "Not saved: this annotation was changed elsewhere meanwhile. Choose one." : "Not saved: somebody else annotated this case meanwhile. Read theirs, then choose.", true);
       return false;
     }
 

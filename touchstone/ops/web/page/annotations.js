@@ -199,9 +199,8 @@ const annotationsPanel = (() => {
       },
       /** Leave the case: what is unsaved is sent now. */
       leave() {
-        draft.listen = () => {};
         made.marks.leave();
-        if (draft.values) draft.save().catch(() => {});
+        draft.leave();
       },
       /** A digit: an option of the field that has the focus, or else a tag. */
       digit(number) {
