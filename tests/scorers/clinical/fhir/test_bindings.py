@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.scorers.clinical.fhir.resources import PLAIN, codes, found, observation, patient, report
-from touchstone.scorers.clinical.formats.fhir import is_valid
+from touchstone.scorers.clinical.formats.fhir import codings, is_valid
 from touchstone.scorers.clinical.formats.fhir.tables import _read, later_codes
 
 ACTIVE = "http://terminology.hl7.org/CodeSystem/condition-clinical"
@@ -98,8 +98,92 @@ def test_the_system_of_a_unit_is_a_code_system(system: str) -> None:
     assert "fhir.codings.system" in codes(observation(valueQuantity={"value": 1, "code": "a", "system": system}))
 
 
-def test_an_extension_does_not_stand_in_for_a_code_that_is_required() -> None:
-    absent = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}]}
-    condition = {"resourceType": "Condition", "subject": {"reference": "Patient/p"}, "clinicalStatus": absent}
+ABSENT = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}]}
+
+
+def test_an_extension_does_not_stand_in_for_a_concept_that_is_required() -> None:
+    condition = {"resourceType": "Condition", "subject": {"reference": "Patient/p"}, "clinicalStatus": ABSENT}
     assert not is_valid(report(condition))
-    assert codes(patient(maritalStatus=absent)) == set()
+    assert codes(patient(maritalStatus=ABSENT)) == set()
+
+
+@pytest.mark.parametrize(
+    ("made", "place"),
+    [
+        ({"resourceType": "Person", "_gender": ABSENT}, "Person._gender"),
+        (patient(telecom=[{"_system": ABSENT, "value": "1"}]), "Patient.telecom[0]._system"),
+        (observation(valueQuantity={"value": 1, "_comparator": ABSENT}), "Observation.valueQuantity._comparator"),
+        ({"resourceType": "Person", "_gender": {"extension": [{"url": "http://example.org/said", "valueString": "f"}]}}, "Person._gender"),
+        ({"resourceType": "Binary", "_contentType": ABSENT, "data": "YQ=="}, "Binary._contentType"),
+    ],
+)
+def test_an_extension_does_not_stand_in_for_a_code_that_is_required(made: dict[str, object], place: str) -> None:
+    told = found(made, "fhir.bindings.required")
+    assert (told.severity, told.path) == ("major", place)
+
+
+def test_one_of_several_required_codes_that_has_an_extension_only_is_told() -> None:
+    repeat = {"dayOfWeek": ["mon", None], "_dayOfWeek": [None, ABSENT], "frequency": 1, "period": 1, "periodUnit": "wk"}
+    subject = {"status": "active", "intent": "order", "medicationCodeableConcept": {"text": "a"}, "subject": {"reference": "Patient/p"}}
+    made = {"resourceType": "MedicationRequest", **subject, "dosageInstruction": [{"timing": {"repeat": repeat}}]}
+    assert found(made, "fhir.bindings.required").path == "MedicationRequest.dosageInstruction[0].timing.repeat._dayOfWeek[1]"
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        patient(gender="female", _gender=ABSENT),
+        patient(_birthDate=ABSENT),
+        patient(_language=ABSENT),
+        patient(name=[{"_family": ABSENT}]),
+        observation(code={"coding": [{"_system": ABSENT, "code": "a"}]}),
+    ],
+)
+def test_an_extension_stands_beside_a_code_or_in_place_of_a_value_that_no_value_set_binds(made: dict[str, object]) -> None:
+    assert "fhir.bindings.required" not in {one.code for one in report(made).findings}
+    assert is_valid(report(made))
+
+
+HL7 = "http://terminology.hl7.org/CodeSystem/"
+
+
+def category(code: str, system: str = "observation-category") -> dict[str, object]:
+    return observation(category=[{"coding": [{"system": HL7 + system, "code": code}]}])
+
+
+@pytest.mark.parametrize(
+    ("code", "system", "meant"),
+    [
+        ("Laboratory", "observation-category", "laboratory"),
+        ("vital_signs", "observation-category", "vital-signs"),
+        ("Vital Signs", "observation-category", "vital-signs"),
+        ("divorced", "v3-MaritalStatus", "D"),
+        ("m", "v3-MaritalStatus", "M"),
+        ("High", "v3-ObservationInterpretation", "H"),
+        ("ambulatory", "v3-ActCode", "AMB"),
+        ("Medical record number", "v2-0203", "MR"),
+    ],
+)
+def test_a_known_code_written_otherwise_or_its_display_is_no_code_whatever_editions_follow(code: str, system: str, meant: str) -> None:
+    told = found(category(code, system), "fhir.codings.written")
+    assert (told.severity, told.suggestion) == ("major", f"Use {meant!r}")
+
+
+@pytest.mark.parametrize(
+    ("code", "system", "rule"),
+    [
+        ("microbiome", "observation-category", "fhir.codings.unknown"),
+        ("mr", "v2-0203", "fhir.codings.case"),  # R4 does not say that capitals count in the tables of HL7 v2
+        ("no-such-role", "v3-RoleCode", "fhir.codings.unknown"),
+    ],
+)
+def test_a_code_that_may_be_right_is_minor(code: str, system: str, rule: str) -> None:
+    assert found(category(code, system), rule).severity == "minor"
+    assert is_valid(report(category(code, system)))
+
+
+def test_another_writing_that_could_mean_two_codes_is_not_taken_for_either() -> None:
+    two = {"a-b": "One", "a_b": "Another", "c": "Third"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codings, "code_systems", lambda: {"http://example.org/s": two})
+        assert codings._slips.__wrapped__("http://example.org/s") == {"one": "a-b", "another": "a_b", "c": "c", "third": "c"}

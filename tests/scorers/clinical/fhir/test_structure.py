@@ -46,7 +46,9 @@ def test_a_required_element_must_be_there() -> None:
 
 def test_an_extension_in_place_of_a_required_primitive_is_enough() -> None:
     beside = {"extension": [{"url": "http://hl7.org/fhir/StructureDefinition/data-absent-reason", "valueCode": "unknown"}]}
-    assert is_valid(report(observation(status=None, _status=beside)))
+    provenance = {"resourceType": "Provenance", "target": [{"display": "a"}], "agent": [{"who": {"display": "b"}}]}
+    assert not is_valid(report(provenance))
+    assert is_valid(report(provenance | {"_recorded": beside}))
 
 
 def test_a_choice_may_have_one_type_only() -> None:

@@ -76,6 +76,7 @@ def code_system(**changes: Any) -> Json:
     [
         (code_system(content="supplement", concept=[{"code": "a"}]), "fhir.definitions.content"),
         (code_system(content="not-present", concept=[{"code": "a"}]), "fhir.definitions.content"),
+        (code_system(supplements="http://example.org/s", concept=[{"code": "a"}]), "fhir.definitions.content"),
         (
             code_system(property=[{"code": "p", "type": "integer"}], concept=[{"code": "a", "property": [{"code": "p", "valueString": "x"}]}]),
             "fhir.definitions.property",

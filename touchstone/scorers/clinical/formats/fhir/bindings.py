@@ -24,7 +24,7 @@ _REGISTRIES = {
 }
 _NOT_AT_HAND = "the code system is not in the tables, or a later edition of it may have the code"
 #: The specification rates these as minor, although the bindings are required.
-_STATUS_ELEMENTS = frozenset({"clinicalStatus", "verificationStatus"})
+STATUS_ELEMENTS = frozenset({"clinicalStatus", "verificationStatus"})
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class Binding:
 def _binding(value_set: str, element: str, bare: bool) -> Binding:
     systems = definitions().values.get(value_set)
     codes = frozenset().union(*systems.values()) if systems else None
-    status = element in _STATUS_ELEMENTS and not bare
+    status = element in STATUS_ELEMENTS and not bare
     named = ""
     if codes is not None:
         named = ": " + ", ".join(sorted(codes)) if len(codes) <= NAMED_MAX else f" ({len(codes)} codes)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -13,6 +14,7 @@ from touchstone.scorers.clinical.checks.displays import is_of_another_code
 from touchstone.scorers.clinical.checks.json_access import Json, numbered
 from touchstone.scorers.clinical.checks.languages import SYSTEM as LANGUAGES
 from touchstone.scorers.clinical.checks.terminology import code_system
+from touchstone.scorers.clinical.formats.fhir.bindings import STATUS_ELEMENTS
 from touchstone.scorers.clinical.formats.fhir.concept_maps import Membership, Systems, check_maps
 from touchstone.scorers.clinical.formats.fhir.document import Document, Frame, Place
 from touchstone.scorers.clinical.formats.fhir.profiles.value_sets import system_displays, system_facts
@@ -24,6 +26,11 @@ _UCUM = "http://unitsofmeasure.org"
 _GOOD_MAX = 50_000
 _GOOD_CHARS_MAX = 300
 _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
+#: Longer codes are not looked for in other writings.
+_SLIP_CHARS_MAX = 100
+_SEPARATORS = re.compile(r"[\s_-]+")
+#: In the address of each table of HL7 v2, whose codes R4 does not declare to be case-sensitive.
+_V2_TABLE = "/v2-"
 #: URL of a code system → code → its display and designations; None if unknown.
 Displays = Callable[[str], Mapping[str, tuple[str, ...]] | None]
 
@@ -43,6 +50,23 @@ def check_codings(document: Document, installed: Systems, member: Membership, di
 @cache
 def _lower_case_codes(system: str) -> frozenset[str]:
     return frozenset(code.lower() for code in code_systems()[system])
+
+
+@cache
+def _slips(system: str) -> Mapping[str, str]:
+    """Other ways to write the codes of a system, without capitals and separators → code: the code itself where capitals count, and its display.
+
+    Whatever a later edition adds, it gives no second code such a name. Ways that mean two codes are left out.
+    """
+    meant: dict[str, set[str]] = {}
+    for code, display in code_systems()[system].items():
+        for way in {_folded(display)} if _V2_TABLE in system else {_folded(code), _folded(display)}:
+            meant.setdefault(way, set()).add(code)
+    return {way: codes.pop() for way, codes in meant.items() if way and len(codes) == 1}
+
+
+def _folded(text: str) -> str:
+    return _SEPARATORS.sub("", text.casefold())
 
 
 class _CodingRules:
@@ -121,8 +145,14 @@ class _CodingRules:
         if code in codes:
             later = later_codes().get(system, {}).get(code)
             return self._is_good_display(display, (codes[code], later or ""), place)
-        if code.lower() in _lower_case_codes(system):
-            self._document.add("minor", "fhir.codings.case", at, "the code system writes this code with other capitals; codes are case-sensitive")
+        slip = _slips(system).get(_folded(code)) if len(code) <= _SLIP_CHARS_MAX else None
+        if _V2_TABLE in system and code.lower() in _lower_case_codes(system):
+            self._document.add("minor", "fhir.codings.case", at, "the code system writes this code with other capitals")
+        elif slip:
+            message = "the code system writes this code otherwise; this is its display, or has other capitals or separators"
+            # The binding of such a status tells it too, and the specification rates that as minor.
+            level: Severity = "minor" if place[0] is not None and place[0][1] in STATUS_ELEMENTS else "major"
+            self._document.add(level, "fhir.codings.written", at, message, value=code, suggestion=f"Use {slip!r}")
         elif grows(system):
             message = f"the code system has no such code as of {terminology_edition()}; a later edition may have it"
             self._document.add("minor", "fhir.codings.unknown", at, message, value=code)

@@ -169,6 +169,9 @@ def _code_system(document: Document, frame: Frame) -> None:
     content, count = frame.resource.get("content"), frame.resource.get("count")
     if content == "supplement" and not frame.resource.get("supplements"):
         document.add("major", "fhir.definitions.content", (frame.place, "supplements", None), "a supplement names the code system that it supplements")
+    if content != "supplement" and content is not None and frame.resource.get("supplements"):
+        message = "names a code system that it supplements, so its content must be 'supplement'"
+        document.add("major", "fhir.definitions.content", (frame.place, "content", None), message)
     if content == "not-present" and concepts:
         document.add("major", "fhir.definitions.content", (frame.place, "content", None), "no concepts are said to be present, and there are some")
     if content == "complete" and isinstance(count, int) and not isinstance(count, bool) and count != len(concepts):

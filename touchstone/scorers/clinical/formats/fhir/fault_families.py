@@ -4,8 +4,8 @@ from __future__ import annotations
 
 #: Codes outside the value set of an element, a profile or the specification, and codes that their code system does not have.
 CODES = frozenset({
-    "fhir.bindings.required", "fhir.bindings.status", "fhir.bindings.us-core", "fhir.codings.case", "fhir.codings.unknown", "fhir.profiles.binding",
-    "fhir.profiles.binding-extensible", "valuesets.code",
+    "fhir.bindings.required", "fhir.bindings.status", "fhir.bindings.us-core", "fhir.codings.case", "fhir.codings.unknown", "fhir.codings.written",
+    "fhir.profiles.binding", "fhir.profiles.binding-extensible", "valuesets.code",
 })  # fmt: skip
 NPIS = frozenset({"fhir.invariants.us-core-16", "fhir.invariants.us-core-17", "identifiers.npi-form", "identifiers.npi-check-digit"})
 ABSENT = frozenset({"fhir.structure.missing", "fhir.profiles.missing"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from touchstone.schemas.result import Severity
+from touchstone.scorers.clinical.checks.languages import VALUE_SET as LANGUAGES_SET
 from touchstone.scorers.clinical.formats.fhir import primitives
 from touchstone.scorers.clinical.formats.fhir.document import HIDDEN, Document, Frame, Place, shown_name
 from touchstone.scorers.clinical.formats.fhir.engine import Engine
@@ -67,15 +68,21 @@ class MemberChecks:
         for rule in found.invariants:
             self._invariant(rule, value, here)
 
-    def _alone(self, value: dict[str, Any], at: Place) -> None:
-        """Report an object beside a primitive without a value if it has only an id."""
+    def _alone(self, step: Step, value: dict[str, Any], at: Place) -> None:
+        """Report an object beside a primitive without a value if it has only an id, or if a code is required (R4, terminologies: required)."""
         if value.keys() == {"id"}:
             self._add("major", "fhir.invariants.ele-1", at, "an element must have a value or children")
+        elif step.field is not None and step.field.binding not in {None, LANGUAGES_SET} and value:
+            message, remedy = (
+                "a code of the required value set must be here; an extension does not replace it",
+                "Use a code of the value set, if it has one for unknown",
+            )
+            self._add("major", "fhir.bindings.required", at, message, suggestion=remedy)
 
     def _beside(self, step: Step, value: dict[str, Any], owner: dict[str, Any], at: Place) -> None:
         values, index = owner.get(step.beside), at[2] or 0
         if not isinstance(values, list) or index >= len(values) or values[index] is None:
-            self._alone(value, at)
+            self._alone(step, value, at)
 
     def _too_deep(self, place: Place) -> None:
         self._add("critical", "fhir.structure.depth", place, f"nested deeper than {DEPTH_MAX} objects; not read further")

@@ -111,7 +111,7 @@ class Walk(MemberChecks):
             return
         here: Place = (place, step.key, None)
         if step.beside and owner.get(step.beside) is None:
-            self._alone(member, here)
+            self._alone(step, member, here)
         self._child(step, step.below, member, here, depth)
 
     def _child(self, step: Step, below: Plans, value: Json, place: Place, depth: int) -> None:
