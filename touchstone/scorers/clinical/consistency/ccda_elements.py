@@ -9,7 +9,8 @@ from touchstone.scorers.clinical.consistency import identifiers, person_names
 from touchstone.scorers.clinical.consistency.amounts import amount_of_text, is_number
 from touchstone.scorers.clinical.consistency.code_maps import marital_of, sex_of, verdict_of
 from touchstone.scorers.clinical.consistency.code_systems import code_of
-from touchstone.scorers.clinical.consistency.record import Amount, Code, Identifier, Item, Name, Pair, Patient, PlacedValue, Stamp
+from touchstone.scorers.clinical.consistency.frequencies import of_period
+from touchstone.scorers.clinical.consistency.record import Amount, Code, Frequency, Identifier, Item, Name, Pair, Patient, PlacedValue, Stamp
 from touchstone.scorers.clinical.consistency.stamps import compact_stamp
 from touchstone.scorers.clinical.formats.ccda.element_names import CDA, SDTC, XSI_TYPE, ElementPaths
 from touchstone.scorers.clinical.formats.ccda.elements import child, children
@@ -85,6 +86,12 @@ class Tree(ElementPaths):
             end = child(time, tag)
             if end is not None and (stamp := compact_stamp(of_end, attribute(end, "value"), self.path(end))) is not None:
                 yield stamp
+
+    def frequency(self, one: Any) -> Frequency | None:
+        """How often a medication is taken, by its only periodic interval; None if it is taken as needed (a precondition)."""
+        periodic = [time for time in children(one, "effectiveTime") if attribute(time, XSI_TYPE).rpartition(":")[2] in {"PIVL_TS", "EIVL_TS"}]
+        period = child(periodic[0], "period") if len(periodic) == 1 and child(one, "precondition") is None else None
+        return None if period is None else of_period(attribute(period, "value"), attribute(period, "unit"), self.path(period))
 
     def amounts(self, value: Any) -> tuple[Amount, ...]:
         """The amount of a PQ, INT or REAL, of an interval with one end, or of a text that is a number."""

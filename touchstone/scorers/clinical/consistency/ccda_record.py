@@ -224,6 +224,7 @@ class _Reader:
             times.append(stamp)
         dose = self._tree.amounts(child(one, "doseQuantity"))
         item = Item(kind, group, path, codes, texts_of(texts), self._tree.identifiers(one), tuple(times), dose)
+        item.frequency = self._tree.frequency(one) if kind == "medication" else None
         item.is_claimed = is_claimed and status not in _ENDED and not (kind == "medication" and self._has_ended(times))
         self._record.add(item)
 

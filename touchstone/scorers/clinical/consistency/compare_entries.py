@@ -11,6 +11,7 @@ from touchstone.scorers.clinical.checks.terminology import NDC, RXNORM, SNOMED
 from touchstone.scorers.clinical.consistency import amounts
 from touchstone.scorers.clinical.consistency.code_systems import relation
 from touchstone.scorers.clinical.consistency.comparison import Comparison
+from touchstone.scorers.clinical.consistency.frequencies import is_same_frequency
 from touchstone.scorers.clinical.consistency.known_terms import is_product_of, name_terms
 from touchstone.scorers.clinical.consistency.matching import (
     Matched,
@@ -82,6 +83,8 @@ def compare_entries(comparison: Comparison) -> None:
             name_terms(theirs)
         matched = match(ours, theirs, is_lenient=is_lenient)
         for mine, other in matched.pairs:
+            if kind == "medication":
+                _compare_frequencies(comparison, mine, other, ours, theirs)
             _compare(comparison, mine, _with_equal_entries(other, theirs) if kind == "medication" else other)
         for mine, other in matched.recoded:
             _compare_codes(comparison, mine, other)
@@ -172,6 +175,18 @@ def _compare_amounts(comparison: Comparison, ours: Item, theirs: Item, mine: Seq
     values = f"{one.number} {one.unit}", f"{other.number} {other.unit}"
     what = f"The {name} of this {_WORDS[ours.kind]}"
     comparison.differs("major", f"{ours.kind}.{name}", what, _at(ours, one.path), _at(theirs, other.path), values=values)
+
+
+def _compare_frequencies(comparison: Comparison, ours: Item, theirs: Item, every: Sequence[Item], others: Sequence[Item]) -> None:
+    """Report a medication that is taken more often by one side. Several entries of a drug may be its parts of a day, and are not compared."""
+    mine, yours = ours.frequency, theirs.frequency
+    if mine is None or yours is None or is_same_frequency(mine, yours) or len(every) + len(others) > _ALIKE_MAX:
+        return
+    if any(is_about_same(ours, one) for one in every if one is not ours) or any(is_about_same(theirs, one) for one in others if one is not theirs):
+        return
+    places = _at(ours, mine.path), _at(theirs, yours.path)
+    values = f"{mine.per_day:g} a day", f"{yours.per_day:g} a day"
+    comparison.differs("major", "medication.frequency", "How often this medication is taken", *places, values=values)
 
 
 def _compare_times(comparison: Comparison, ours: Item, theirs: Item, word: str) -> None:

@@ -20,6 +20,7 @@ from touchstone.scorers.clinical.consistency.fhir_elements import (
     set_value,
     times_of,
 )
+from touchstone.scorers.clinical.consistency.frequencies import of_dosages
 from touchstone.scorers.clinical.consistency.observation_groups import group_of
 from touchstone.scorers.clinical.consistency.record import Code, Group, Item, Kind, Record, Scope
 from touchstone.scorers.clinical.consistency.wording import denial_of, texts_of
@@ -164,6 +165,7 @@ def _read(resource: Mapping[str, Any], path: str, record: Record, resources: _Re
             status=class_of(object_of(resource.get("class")).get("code")) if kind == "encounter" else "",
             is_claimed=_is_claimed(resource, kind),
             labels=tuple(text for text in texts if isinstance(text, str)),
+            frequency=of_dosages(resource, path) if kind == "medication" else None,
         )
     )
 

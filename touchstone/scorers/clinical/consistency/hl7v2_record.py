@@ -8,9 +8,11 @@ from functools import lru_cache
 from typing import Final
 
 from touchstone.scorers.clinical.consistency.code_maps import class_of, severities_of, verdict_of
+from touchstone.scorers.clinical.consistency.frequencies import of_code
 from touchstone.scorers.clinical.consistency.hl7v2_fields import (
     amounts_of,
     coded_of,
+    component_of,
     first_of,
     identifier_of,
     pair_of,
@@ -21,10 +23,10 @@ from touchstone.scorers.clinical.consistency.hl7v2_fields import (
     value_of,
 )
 from touchstone.scorers.clinical.consistency.observation_groups import group_of, loinc_of
-from touchstone.scorers.clinical.consistency.record import TITLE_LENGTH_MAX, Amount, Code, Group, Item, PlacedValue, Record, Scope
+from touchstone.scorers.clinical.consistency.record import TITLE_LENGTH_MAX, Amount, Code, Frequency, Group, Item, PlacedValue, Record, Scope
 from touchstone.scorers.clinical.consistency.wording import denial_of, texts_of
 from touchstone.scorers.clinical.formats import hl7v2
-from touchstone.scorers.clinical.formats.hl7v2.lexer import Message, Segment
+from touchstone.scorers.clinical.formats.hl7v2.lexer import Message, Segment, part
 from touchstone.scorers.clinical.formats.hl7v2.tables import load, nearest, structures_of_events
 
 #: Greatest depth of groups in a message structure.
@@ -242,9 +244,16 @@ def _medication(segment: Segment, path: str, record: Record, around: _Surroundin
         times += stamps_of(timing, around.prefix + timing.path, ((7, "start"),))
     # The amount of a dispense is what was handed over, not a dose.
     amounts = () if segment.name == "RXD" else amounts_of(first_of(segment, at_amount), unit_of(segment, at_unit), f"{path}-{at_amount}")
+    frequency = None if timing is None else _frequency(timing, around.prefix + timing.path)
     is_revoked = order is not None and first_of(order, 1).upper() in _NO_ORDERS
     is_claimed = segment.name in {"RXE", "RXO"} and not is_revoked
-    record.add(Item("medication", "medication", path, codes, texts_of(texts), times=tuple(times), amounts=amounts, is_claimed=is_claimed))
+    record.add(Item("medication", "medication", path, codes, texts_of(texts), times=tuple(times), amounts=amounts, is_claimed=is_claimed, frequency=frequency))
+
+
+def _frequency(timing: Segment, path: str) -> Frequency | None:
+    """The frequency of the only TQ1 of an order and its only repeat pattern."""
+    pattern = timing.field(3)
+    return None if first_of(timing, 1) not in {"", "1"} or "~" in pattern else of_code(part(component_of(pattern, 1), "&", 1), f"{path}-3")
 
 
 def _encounter(segment: Segment, path: str, record: Record, _: _Surroundings) -> None:

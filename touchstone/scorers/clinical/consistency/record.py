@@ -66,6 +66,14 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
+class Frequency:
+    """How often a medication is taken, in times a day."""
+
+    per_day: float
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Name:
     """A name as folded words. `use`: `official` (legal and usual names), `nickname`, `maiden`, `text` (a name without parts), `other`."""
 
@@ -155,6 +163,7 @@ class Item:
     labels: tuple[str, ...] = ()
     terms: frozenset[str] = frozenset()
     place: str = ""
+    frequency: Frequency | None = None
 
     @property
     def is_named(self) -> bool:
