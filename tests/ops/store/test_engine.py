@@ -5,7 +5,7 @@ import sqlalchemy
 from sqlalchemy import text
 
 from tests.streams.results_topic import TOPIC, projection, result
-from touchstone.ops.store.engine import BUSY_TIMEOUT_S, open_engine, reading, shown, writing
+from touchstone.ops.store.engine import BUSY_TIMEOUT_S, open_engine, prepare, reading, shown, writing
 from touchstone.ops.store.results import ResultStore
 from touchstone.ops.store.schema import SCHEMA_VERSION, schema_version
 from touchstone.schemas.result import Finding
@@ -151,3 +151,41 @@ def test_a_server_that_fails_amid_any_write_is_unavailable_and_nothing_of_the_wr
     store.apply(second, 1002.0)
     assert store.positions(TOPIC) == {0: 3}
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("says", "passes"),
+    [
+        ("connection failed: FATAL:  could not write init file", True),  # PostgreSQL to who connects while its disk is full
+        ('could not extend file "base/5/16389": No space left on device\nHINT:  Check free disk space.', True),
+        ("connection failed: FATAL:  the database system is not yet accepting connections", True),
+        ("connection failed: FATAL:  the database system is in recovery mode", True),
+        ("connection failed: FATAL:  the database system is shutting down", True),
+        ("connection failed: FATAL:  remaining connection slots are reserved for roles with the SUPERUSER attribute", True),
+        ("connection failed: server closed the connection unexpectedly\n\tThis probably means", True),
+        ("failed to resolve host 'db': [Errno -3] Temporary failure in name resolution", True),
+        ("failed to resolve host 'db': [Errno -2] Name or service not known", False),
+        ('connection failed: FATAL:  password authentication failed for user "p"', False),
+        ('connection failed: FATAL:  database "secret" does not exist', False),
+    ],
+)
+def test_a_projector_waits_at_its_start_for_what_passes_and_ends_for_what_a_person_must_change(says: str, passes: bool) -> None:
+    psycopg = pytest.importorskip("psycopg")
+
+    def refuse() -> None:
+        raise psycopg.OperationalError(says)
+
+    with pytest.raises(ConfigError, match="cannot be opened") as refused:
+        prepare(sqlalchemy.create_engine("postgresql+psycopg://p:secret@db/secret", creator=refuse), create=True)
+    assert isinstance(refused.value, StoreAway) is passes
+    assert "OperationalError" not in str(refused.value)
+
+
+def test_a_full_disk_at_the_start_passes_on_sqlite_too(tmp_path: Path) -> None:
+    (tmp_path / "x.db").touch()
+    engine = open_engine(f"sqlite:///{tmp_path / 'x.db'}")
+    # SQLite's own refusal: no page fits.
+    sqlalchemy.event.listen(engine, "connect", lambda connection, _: connection.execute("PRAGMA max_page_count=1"))
+    with pytest.raises(StoreAway, match="database or disk is full"):
+        prepare(engine, create=True)
+    engine.dispose()

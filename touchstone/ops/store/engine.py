@@ -23,30 +23,43 @@ POSTGRES_OPTIONS = {"connect_timeout": 10, "keepalives_idle": 10, "keepalives_in
 _SCHEMA_LOCK = 7_263_114
 _NEWEST = select(func.max(schema_version.c.version))
 
-#: Driver messages, and texts for them that quote nothing: psycopg's own may carry values of the URL.
-_REASONS = (
+#: Parts of drivers' messages about what passes by itself, or once the server, its disk or the name service is well again.
+_PASSING = (
     "Connection refused",
     "No route to host",
     "Network is unreachable",
+    "timeout expired",
+    "Connection timed out",
+    "Connection reset by peer",
+    "server closed the connection",
+    "Temporary failure in name resolution",
+    "too many clients",
+    "connection slots are reserved",
+    "starting up",
+    "shutting down",
+    "in recovery mode",
+    "not yet accepting connections",
+    "not currently accepting connections",
+    "No space left on device",
+    # PostgreSQL's words to who connects while its disk is full, without a code.
+    "could not write init file",
+    # SQLite's, the first for a file that another process is writing to.
+    "database is locked",
+    "database or disk is full",
+)
+#: Parts of messages about what a person must change. All of these quote nothing: psycopg's own text may carry values of the URL.
+_REASONS = (
+    *_PASSING,
     "No such file or directory",
     "Name or service not known",
     "failed to resolve host",
-    "timeout expired",
     "password authentication failed",
     "no password supplied",
-    "too many clients",
-    "starting up",
     # One end speaks TLS and the other does not; `sslmode` in the URL decides.
     "server does not support SSL",
     "invalid response to SSL negotiation",
     "no encryption",
     "does not exist",
-    "not currently accepting connections",
-)
-#: Those of them that pass when the server is there again, and SQLite's for a file that another process is writing to.
-_PASSING = frozenset(
-    {"Connection refused", "No route to host", "Network is unreachable", "timeout expired", "too many clients", "starting up", _REASONS[-1]}
-    | {"database is locked"}
 )
 
 
