@@ -1,6 +1,7 @@
 import contextlib
 import gzip
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -59,6 +60,22 @@ def test_a_defect_is_one_line_without_its_message(run: Commands, monkeypatch: py
 @pytest.mark.parametrize("command", ["$T safe score ok.jsonl 2>&-", "$T safe score ok.jsonl >&-", "$T config show | true", "$T config show | head -1"])
 def test_a_stream_that_is_closed_or_no_longer_read_is_no_error(command: str, tmp_path: Path) -> None:
     assert shell(command, tmp_path)[0] == 0
+
+
+LOST = "touchstone: standard output is closed, so what this command printed is lost; send it to a file, or to /dev/null"
+
+
+@pytest.mark.parametrize("command", ["safe score ok.jsonl", "score safe_v0 ok.jsonl -f json", "explain ok.jsonl", "show ok.jsonl", "schemas result"])
+def test_what_is_printed_to_a_closed_output_is_said_to_be_lost(command: str, tmp_path: Path) -> None:
+    code, err = shell(f"$T {command} >&-", tmp_path)
+    assert (code, err.splitlines()[-1:]) == (0, [LOST])
+
+
+@pytest.mark.parametrize("ending", [">&-", "| head -1"])
+def test_a_report_in_a_file_is_whole_whatever_reads_the_output(ending: str, tmp_path: Path) -> None:
+    code, err = shell(f"$T score safe_v0 ok.jsonl -f json -o report.json {ending}", tmp_path)
+    assert (code, LOST in err) == (0, False)
+    assert json.loads((tmp_path / "report.json").read_bytes())["summary"]["total_cases"] == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")

@@ -160,7 +160,7 @@ def test_a_pattern_stands_for_its_matches_unless_it_is_a_name(folder: Path) -> N
         (folder / name).touch()
     assert names("d/a?.json") == ["d/a1.json", "d/a2.json"]
     assert names("d/a[1].json") == ["d/a[1].json"]
-    assert told("d/x*.json") == {"d/x*.json": "no such file; check the path"}
+    assert told("d/x*.json") == {"d/x*.json": "no file matches this pattern; check it, or name a folder"}
 
 
 def test_a_folder_holds_case_files_by_their_endings_where_documents_are_not_read(folder: Path) -> None:
@@ -172,6 +172,8 @@ def test_a_folder_holds_case_files_by_their_endings_where_documents_are_not_read
 def test_a_path_that_is_not_there_ends_a_run_that_asks_for_that(folder: Path) -> None:
     with pytest.raises(ConfigError, match="absent: no such file; check the path"):
         found("absent", missing_is_error=True)
+    with pytest.raises(ConfigError, match=r"absen\[t\]\.json: no file matches this pattern"):
+        found("absen[t].json", missing_is_error=True)
     with pytest.raises(ConfigError, match="d: holds no batch file"):
         found("d", missing_is_error=True)
 

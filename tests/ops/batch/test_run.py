@@ -2,6 +2,7 @@ import json
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tests.ops.batch.files import ONE, QUOTING, TWO, lines
 from tests.scorers.safe.cases import record
 from touchstone.ops.batch.cases import Wanted
-from touchstone.ops.batch.pool import Work, _Pool
+from touchstone.ops.batch.pool import CHUNK_BYTES, Work, _Pool, in_processes
 from touchstone.ops.batch.run import Run
 from touchstone.ops.batch.sources import Source, find_sources
 from touchstone.ops.batch.worst import WorstCases
@@ -21,6 +22,7 @@ from touchstone.scorers.base import ConfigError
 from touchstone.scorers.reporting.report import Entry
 from touchstone.scorers.safe import SUITE
 from touchstone.scorers.safe.view import SafeReport
+from touchstone.scorers.scoring import Scoring
 
 
 def sources(*paths: Path) -> Iterator[Source]:
@@ -176,6 +178,28 @@ def test_settings_that_cannot_be_sent_to_other_processes_are_one_clear_line(tmp_
     suite = replace(SUITE, fingerprint=lambda _: {}, build=lambda _: SUITE.build(QUOTING))
     with pytest.raises(ConfigError, match=r"cannot be sent to other processes.*--jobs 1"):
         Run(suite, lambda: None, jobs=2).score(sources(lines(tmp_path / "a.jsonl", ONE)))
+
+
+def endless(begun: Path) -> None:
+    begun.touch()
+    time.sleep(600)
+
+
+def test_a_run_that_is_stopped_does_not_wait_for_the_file_at_hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_Pool, "submit", lambda self, _: self._pool.submit(endless, tmp_path / "begun"))
+    files = lines(tmp_path / "a.jsonl", record("a" * CHUNK_BYTES)), lines(tmp_path / "b.jsonl", ONE)
+
+    def stopped() -> Iterator[Source]:
+        yield from sources(*files)
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.01)
+        raise KeyboardInterrupt
+
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(in_processes(stopped(), Scoring(SUITE, QUOTING), Work(SUITE.name, QUOTING), 2))
+    assert time.monotonic() - begun < 300
+    assert not multiprocessing.active_children()
 
 
 def test_an_interrupt_that_reaches_a_process_while_it_starts_does_not_end_it() -> None:

@@ -88,7 +88,7 @@ async def test_a_partition_that_stands_still_while_others_flow_is_told_with_its_
         await asyncio.sleep(0.02)
     ready, why = _ready(job, UP, ANSWERED)  # type: ignore[arg-type]
     assert not ready
-    assert why.startswith("generations[0] stands still at offset 7 for ")
+    assert why.startswith("generations[0] has not moved past offset 7 for ")
     job.on_revoked()
 
 

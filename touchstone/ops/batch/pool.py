@@ -10,7 +10,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import Any, Final
 
 from touchstone.ops.batch.cases import Admit, BatchCase, cases_of
@@ -89,6 +89,9 @@ def in_processes(sources: Iterable[Source], scoring: Scoring, work: Work, jobs: 
                 yield from _first(waiting, pool)
         while waiting:
             yield from _first(waiting, pool)
+    except BaseException:  # Ctrl-C, or a caller that wants no more
+        pool.end()
+        raise
     finally:
         pool.close()
 
@@ -150,6 +153,7 @@ class _Pool:
 
     def __init__(self, work: Work, jobs: int) -> None:
         self._jobs = jobs
+        self._others = {process.pid for process in active_children()}
         try:
             self._work = pickle.dumps(work)
         except Exception as error:  # noqa: BLE001  # whatever the settings' own code raises; its message may quote them
@@ -174,8 +178,14 @@ class _Pool:
         self._pool.shutdown(wait=False, cancel_futures=True)
         self._pool, self.is_broken = self._opened(), False
 
+    def end(self) -> None:
+        """End the processes at once: nobody wants what is under way, and the file at hand may take minutes."""
+        for process in active_children():
+            if process.pid not in self._others:
+                process.terminate()
+
     def close(self) -> None:
-        """End the processes; what is under way is not waited for beyond the file at hand."""
+        """End the processes once what is under way is done."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _opened(self) -> ProcessPoolExecutor:

@@ -117,9 +117,11 @@ def find_sources(
         try:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
         except (OSError, ValueError) as error:
+            is_pattern = isinstance(error, FileNotFoundError) and glob.has_magic(str(path))
+            reason = "no file matches this pattern; check it, or name a folder" if is_pattern else reason_of(error)
             if missing_is_error:
-                raise ConfigError(f"{path}: {reason_of(error)}") from None
-            yield Source(path, problem=reason_of(error))
+                raise ConfigError(f"{path}: {reason}") from None
+            yield Source(path, problem=reason)
             continue
         if not is_folder:
             # A pipe (/dev/fd/63) has a folder that says nothing about its cases.

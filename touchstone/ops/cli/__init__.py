@@ -8,7 +8,7 @@ import sys
 import traceback
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import typer
 
@@ -66,7 +66,10 @@ def main() -> None:
     # Without a handler, the standard library prints the client libraries' warnings beside the one-line error.
     if not any(isinstance(handler, _OwnWords) for handler in logging.getLogger().handlers):
         logging.getLogger().addHandler(_OwnWords(logging.WARNING))
-    sys.exit(_code_of_run())
+    code = _code_of_run()
+    if _Discarding.is_used:
+        typer.echo(one_line("standard output is closed, so what this command printed is lost; send it to a file, or to /dev/null"), err=True)
+    sys.exit(code)
 
 
 class _OwnWords(logging.Handler):
@@ -120,7 +123,19 @@ def _open_closed_streams() -> None:
     """Give a process that was started with a closed stream (`2>&-`) one that discards, before another file takes its number."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  # open until the end
+            file = _Discarding(os.devnull, "w") if name == "stdout" else io.FileIO(os.devnull, "w")
+            setattr(sys, name, io.TextIOWrapper(io.BufferedWriter(file), "utf-8"))  # open until the end
+
+
+class _Discarding(io.FileIO):
+    """The null device in place of a closed standard output. `is_used`: something was written to it."""
+
+    is_used: ClassVar[bool] = False
+
+    def write(self, data: Any) -> int:
+        """Note that something is lost."""
+        type(self).is_used = True
+        return super().write(data)
 
 
 class _Lossy(io.FileIO):

@@ -71,7 +71,7 @@ def produce(
         if raw:
             missing = [path for path in paths if not path.is_file()]
             if missing:
-                fail(f"{missing[0]}: no such file")
+                fail(f"{missing[0]}: no such file; check the path")
             checked = Checked(topics={target or settings.topics.generations})
             events = raw_lines(paths, names, target or settings.topics.generations)
         else:

@@ -19,7 +19,7 @@ Prompts = Mapping[str, str]
 def prompts_in_files(path: Path, wanted: frozenset[str]) -> Prompts:
     """The prompts of the wanted traces in a trace file, or in the *.json and *.jsonl files below a directory. Raises `ConfigError`."""
     if not path.exists():
-        raise ConfigError(f"--traces {path}: there is no such file or directory")
+        raise ConfigError(f"--traces {path}: no such file or folder; check the path")
     files = [path] if path.is_file() else sorted(one for end in ("json", "jsonl") for one in path.rglob(f"*.{end}") if one.is_file())
     found: dict[str, str] = {}
     for file in files:

@@ -145,7 +145,7 @@ def _read(text: str, name: str) -> tuple[Any, dict[Path_, int]]:
                 raise ConfigError(f"{name}: has more than {NODES_MAX} parts; this is not a self-test configuration")
             if isinstance(event, yaml.AliasEvent):
                 # A few aliases can expand to a document of any size.
-                raise ConfigError(f"{name}{_line(event.start_mark)}: an alias (*name) is not taken; write the value out")
+                raise ConfigError(f"{name}{_line(event.start_mark)}: aliases (*name) are not supported; write the value out")
         loader = yaml.SafeLoader(text)
         try:
             node = loader.get_single_node()

@@ -94,7 +94,7 @@ class Loader:
                 try:
                     rows.append(self._archive.put(trace.event_id, TRACE, trace.trace_id, trace.data).row)
                 except NotKept as error:
-                    self._tell(trace.name, f"is not taken ({error.code})")
+                    self._tell(trace.name, f"was not read ({error.code})")
                     continue
             elif not _is_same(kept, trace.document):
                 self._tell(trace.name, "has changed since it was first read, and a trace never changes: the earlier one is shown; give the new one a traceId")

@@ -176,7 +176,7 @@ class Api:
         if self._hub.counts.clients < self._hub.settings.clients_max:
             return None
         self._hub.counts.refused("full")
-        return refused("no more clients are taken now; try again later", 503, {"Retry-After": str(RETRY_AFTER_S)})
+        return refused("the service has as many clients as it may (serve.clients_max); try again later", 503, {"Retry-After": str(RETRY_AFTER_S)})
 
     async def events(self, request: Request) -> Response:
         """GET /v1/events."""

@@ -39,7 +39,7 @@ def complete(record: dict[str, Any], place: Place) -> dict[str, Any]:
         if record.get(key) is None and default is not None:
             record[key] = default
     if place.fixed and record["concern_id"] != place.folder:
-        raise ValueError("names another concern than the directory it lies in; move it or correct concern_id")
+        raise ValueError("names another concern than its directory; move the file or correct concern_id")
     return record
 
 

@@ -47,7 +47,7 @@ CONFLICT_WORDS = {
     "duration": "a duration differs from {unit}",
     "money": "an amount of money differs from {unit}",
     "percentage": "a percentage differs from {unit}",
-    "name": "a name stands where {unit} has another",
+    "name": "a name where {unit} has another",
     "negation": "the sentence denies what {unit} states, or states what it denies",
     "antonym": "a word is the opposite of what {unit} says",
     "relation": "a word that says how much, how many, how often or in what order differs from {unit}",

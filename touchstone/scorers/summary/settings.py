@@ -166,7 +166,7 @@ class SummarySettings(Section):
         "embedding and words. auto: calibrated for Touchstone's own models, else entailment; judge: as auto, and what that leaves uncertain a judge settles",
     )
     judge: JudgeSettings = JudgeSettings()
-    judge_band_low: Share = Field(0.02, description="a judge is asked of facts and sentences whose support lies from here …")
+    judge_band_low: Share = Field(0.02, description="a judge is asked about facts and sentences whose support is from this value …")
     judge_band_high: Share = Field(0.95, description="… to here, and of what is in a conflict or unsupported")
     judge_facts_max: Annotated[int, Field(ge=0, le=100)] = Field(20, description="facts in one call, the most uncertain first")
     judge_sentences_max: Annotated[int, Field(ge=0, le=600)] = Field(40, description="sentences in one call, those in conflict and the most uncertain first")

@@ -296,7 +296,7 @@ def _ready(job: Job, outbox: Outbox, watchdog: Watchdog) -> tuple[bool, str]:
         ("nothing settled for a minute", job.intake.idle_s > READY_PROGRESS_S),
         # Others may flow past it: longer than any case may take is a standstill all the same.
         (
-            f"{topic}[{partition}] stands still at offset {head.first if head else 0} for {still_s:.0f} s",
+            f"{topic}[{partition}] has not moved past offset {head.first if head else 0} for {still_s:.0f} s",
             still_s > job.settings.worker.score_timeout_s + READY_PROGRESS_S,
         ),
     )

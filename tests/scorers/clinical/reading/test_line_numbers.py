@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -147,3 +148,25 @@ def test_a_thousand_findings_in_a_large_document_take_time_in_proportion(form: s
         return int(pstats.Stats(profile).total_calls)  # type: ignore[attr-defined]
 
     assert calls(1_000) < 5 * calls(250)
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    [
+        ('<ClinicalDocument xmlns="urn:hl7-org:v3"><id root="1"/></ClinicalDoc>', 70),
+        ('<ClinicalDocument xmlns="urn:hl7-org:v3"><id root="1"/></ClinicalDoc>\n', 70),
+        ('<ClinicalDocument xmlns="urn:hl7-org:v3"><id root="1" root="2"/></ClinicalDocument>', 63),
+        ('<Patient xmlns="http://hl7.org/fhir"><id value="1"></Patient>', 62),
+        ('<Patient xmlns="http://hl7.org/fhir"><id value="ä"/>&foo;</Patient>', 58),
+        ('{"resourceType":"Patient","id":"x"', 35),
+        ('{"resourceType":"Patient","id":"x"\n', 1),
+        ('{"resourceType":"Patient","id":}', 32),
+    ],
+)
+def test_a_document_that_cannot_be_read_has_one_column_in_the_message_and_beside_it(text: str, column: int) -> None:
+    (finding,) = [one for one in validate_document(text.encode()).report.findings if one.code.endswith(".syntax")]
+    named = re.search(r"line (\d),? column (\d+)", finding.message)
+    assert named is not None
+    (placed,) = line_numbers.with_lines([finding], text, validate_document(text.encode()).format)  # type: ignore[arg-type]
+    assert (placed.line, placed.column) == (int(named[1]), int(named[2]))
+    assert placed.column == column

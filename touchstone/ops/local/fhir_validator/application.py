@@ -114,7 +114,7 @@ async def _validated(request: Request, settings: FhirValidatorSettings, pool: Po
             raise Refused(400, "profile", f"the validator does not know the profile {profile}: install its implementation guide")
     if answer.status >= _SERVER_ERROR:
         raise Refused(502, "no_verdict", "the validator failed on this document, and goes on answering others")
-    raise Refused(400, "parameters", "the validator takes no such value of a parameter")
+    raise Refused(400, "parameters", "the validator does not accept this value of a parameter")
 
 
 def _path(request: Request) -> str:

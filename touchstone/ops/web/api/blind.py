@@ -70,7 +70,7 @@ def review_of(sources: Sources, call: Call, event_id: str, queue: str | None = N
     row = queue_of(sources, call.grant, name)
     who = reviewer_in(call, reviewer or call.query.get("reviewer"))
     if not who:
-        raise BadRequest("reviewer: name who reviews; only a token with a name of its own stands for one")
+        raise BadRequest("reviewer: name who reviews; only a token with a name of its own may leave it out")
     case = sources.get().queues.case(row.name, event_id, who, datetime.now(UTC))
     if case is None:
         raise Refusal("this queue does not have this case", 404)

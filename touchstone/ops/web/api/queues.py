@@ -154,7 +154,7 @@ class ReviewQueues:
     def _named(self, call: Call, given: str | None) -> str:
         reviewer = reviewer_in(call, given)
         if not reviewer:
-            raise Refusal("reviewer: name who reviews; only a token with a name of its own (serve.tokens: NAME=suites/annotate:TOKEN) stands for one", 422)
+            raise Refusal("reviewer: name who reviews; only a token with a name of its own (serve.tokens: NAME=suites/annotate:TOKEN) may leave it out", 422)
         return reviewer
 
     def _disagreements(self, call: Call) -> Response:

@@ -11,7 +11,7 @@ def reviewer_of(grant: Grant, given: str | None) -> str:
     """The reviewer that an annotation names, else the name of the token. Raises `Refusal` (422)."""
     reviewer = given or grant.name
     if not reviewer:
-        raise Refusal("annotations: name the reviewer; only a token with a name of its own (serve.tokens: NAME=suites/annotate:TOKEN) stands for one", 422)
+        raise Refusal("annotations: name the reviewer; only a token with a name of its own (serve.tokens: NAME=suites/annotate:TOKEN) may leave it out", 422)
     return reviewer
 
 

@@ -27,7 +27,7 @@ CREATED, SAME = 201, 200
 #: Why the archive refuses a trace → status and what to say.
 _REFUSED = {
     "too_large": (413, "the trace is larger or nested deeper than the archive keeps (archive.case_bytes_max, archive.depth_max)"),
-    "forgotten": (410, "this trace was removed at somebody's request and is not taken again"),
+    "forgotten": (410, "this trace was removed on request and cannot be sent again"),
 }
 
 

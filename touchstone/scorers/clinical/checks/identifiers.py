@@ -251,7 +251,7 @@ def check_ccda_root(value: object, path: str, context: Context) -> list[Finding]
     if problem is None:
         assert text is not None
         if identify_oid_root(text) is None:
-            return [context.finding("info", "identifiers.oid-root", path, "root lies below no known OID root", value=text)]
+            return [context.finding("info", "identifiers.oid-root", path, "the root is not below a known OID root", value=text)]
         return []
     if text is not None and _RUID.fullmatch(text):
         message = "root is a name that only HL7 may reserve, not an OID or UUID"

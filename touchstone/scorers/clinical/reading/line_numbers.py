@@ -8,7 +8,7 @@ from typing import Any
 from touchstone.schemas.result import Finding
 from touchstone.schemas.trace import ClinicalFormat
 from touchstone.scorers.clinical.reading.displayed import as_written
-from touchstone.scorers.clinical.reading.locating import finding_spots
+from touchstone.scorers.clinical.reading.locating import finding_spots, place_of
 from touchstone.scorers.clinical.reading.spots import Lines
 
 
@@ -28,6 +28,6 @@ def with_lines(findings: Iterable[Finding], content: str | bytes | dict[str, Any
         if spot is None or spot.end <= spot.start:
             placed.append(finding)
             continue
-        line, column = lines.line_and_column(spot.start)
+        line, column = place_of(lines, finding, spot)
         placed.append(Finding.of_valid({**finding.__dict__, "line": line, "column": column}))
     return placed

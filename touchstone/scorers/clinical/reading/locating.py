@@ -83,6 +83,14 @@ def _spot(document: Displayed, lines: Lines, finding: Finding, path: str, spot: 
     return spot
 
 
+def place_of(lines: Lines, finding: Finding, spot: Spot) -> tuple[int, int]:
+    """Line and column of a finding, both from 1: those that its message names, because what is missing at a line's end has no character of its own there."""
+    named = _AT_LINE.search(finding.message) if _UNREADABLE.match(finding.code) else None
+    if named is not None and named["column"] and lines.spot(int(named["line"])) is not None:
+        return int(named["line"]), int(named["column"])
+    return lines.line_and_column(spot.start)
+
+
 def _within(document: Displayed, spot: Spot | None) -> Spot | None:
     if spot is None:
         return None
@@ -96,7 +104,7 @@ def _located(document: Displayed, lines: Lines, one: About, spot: Spot | None) -
     start, end = spot.start, spot.end
     if end <= start:
         return Located(None, "the document is empty")
-    line, column = lines.line_and_column(start)
+    line, column = place_of(lines, one.finding, spot)
     state = STATES[one.finding.severity] if spot.is_exact or one.finding.severity == "info" else "missing"
     if spot.is_exact:
         # An object of a list has no name of its own where it begins.

@@ -80,6 +80,6 @@ ADVICE: Final = {
     "judge_not_found": "judge: the server knows no such model or path (404); check TOUCHSTONE_JUDGE_MODEL and TOUCHSTONE_JUDGE_BASE_URL (…/v1) (%s)",
     "judge_tls": "judge: one end speaks TLS and the other does not; write https:// in TOUCHSTONE_JUDGE_BASE_URL for a TLS port, else http:// (%s)",
     "judge_redirected": "judge: the server sends requests elsewhere; set TOUCHSTONE_JUDGE_BASE_URL to the address itself (%s)",
-    "judge_temperature": "judge: the model takes no such temperature; set TOUCHSTONE_JUDGE_TEMPERATURE=none (%s)",
-    "judge_seed": "judge: the model takes no seed; set TOUCHSTONE_JUDGE_SEED=none (%s)",
+    "judge_temperature": "judge: the model does not accept this temperature; set TOUCHSTONE_JUDGE_TEMPERATURE=none (%s)",
+    "judge_seed": "judge: the model does not accept a seed; set TOUCHSTONE_JUDGE_SEED=none (%s)",
 }

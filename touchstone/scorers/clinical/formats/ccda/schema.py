@@ -20,7 +20,7 @@ _NAMESPACE: Final = re.compile(r"\{[^}]*\}")
 _WORD: Final = re.compile(r"[A-Za-z][\w.-]*")
 _EXPECTED_MAX: Final = 12
 _WORDS: Final = {
-    "ELEMENT_CONTENT": "an element stands where the schema has no place for it, or one is missing",
+    "ELEMENT_CONTENT": "an element that the schema does not allow here, or a required element is missing before it",
     "CVC_ENUMERATION_VALID": "a value that is none of those the schema lists",
     "CVC_PATTERN_VALID": "a value that is not of the form the schema asks for",
     "CVC_DATATYPE_VALID_1_2_1": "a value that is not of its type",

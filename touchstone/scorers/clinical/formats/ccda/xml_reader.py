@@ -13,6 +13,7 @@ from typing import Any, Final
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.element_names import CDA
 from touchstone.scorers.clinical.formats.ccda.options import ATTRIBUTE_CHARS_MAX, ATTRIBUTES_MAX
+from touchstone.scorers.installing import install_extras
 
 #: Encodings that documents may declare; each is decoded to the same characters on every machine.
 _ENCODINGS: Final = {"utf8": "utf-8", "utf16": "utf-16", "usascii": "ascii", "ascii": "ascii", "iso88591": "iso-8859-1", "windows1252": "windows-1252"}
@@ -38,7 +39,7 @@ _LONG_TEXT: Final = 10_000_000
 _FAULTS: Final = {
     "ERR_TAG_NAME_MISMATCH": "an end tag does not match its start tag",
     "ERR_TAG_NOT_FINISHED": "the document ends before an element does",
-    "ERR_DOCUMENT_END": "something stands after the end of the root element",
+    "ERR_DOCUMENT_END": "there is text or an element after the end of the root element; remove it, or send each document in a file of its own",
     "ERR_DOCUMENT_EMPTY": "there is no root element",
     "ERR_GT_REQUIRED": "a tag is not closed",
     "ERR_LT_IN_ATTRIBUTE": "< in an attribute; write &lt;",
@@ -53,8 +54,8 @@ _FAULTS: Final = {
     "ERR_INVALID_CHAR": "a character that XML does not allow",
     "ERR_INVALID_CHARREF": "a reference to a character that XML does not allow",
     "NS_ERR_UNDEFINED_NAMESPACE": "a prefix without its namespace",
-    "ERR_RESOURCE_LIMIT": "beyond what XML readers take (nesting, or the length of a name)",
-    "ERR_NAME_TOO_LONG": "a name that is longer than XML readers take",
+    "ERR_RESOURCE_LIMIT": "elements nested deeper than 256, or a name or value longer than the XML parser reads; make it smaller",
+    "ERR_NAME_TOO_LONG": "a name longer than the XML parser reads (50,000 characters); shorten it",
     "ERR_SPACE_REQUIRED": "a space is missing between attributes",
     "ERR_RESERVED_XML_NAME": "an XML declaration that is not at the start",
 }
@@ -67,7 +68,7 @@ def read(data: bytes, document: Document) -> bool:
         document.add("critical", "ccda.xml.size", None, f"Larger than {options.bytes_max:,} bytes: not read")
         return False
     if find_spec("lxml") is None:
-        document.skip("ccda", "C-CDA needs lxml; install the extra clinical")
+        document.skip("ccda", f"C-CDA needs lxml; {install_extras('clinical')}")
         return False
     text = _decoded(data, document)
     if text is None:
@@ -105,7 +106,13 @@ def _decoded(data: bytes, document: Document) -> str | None:
     """The document's text with blanks for its XML declaration, so that lines and columns stay; None if it cannot be decoded."""
     encoding = _encoding_of(data)
     if encoding is None:
-        document.add("critical", "ccda.xml.encoding", None, "An encoding that is not taken", suggestion="Send UTF-8")
+        document.add(
+            "critical",
+            "ccda.xml.encoding",
+            None,
+            f"The encoding is not one of {', '.join(sorted(set(_ENCODINGS.values())))}: not read",
+            suggestion="Declare and send UTF-8",
+        )
         return None
     if encoding == "utf-16" and data[:1] == b"<":
         document.add("critical", "ccda.xml.encoding", None, "Declared as UTF-16, and its bytes are not", suggestion="Declare and send UTF-8")

@@ -148,7 +148,7 @@ def _add_not_json(broken: _Broken, place: Place | None, document: Document) -> N
         document.add("critical", "fhir.json.encoding", place, message, suggestion="Encode the resource as UTF-8")
         return
     line, column = broken.line + broken.error_at[0] - 1, broken.error_at[1]
-    what = "cut off, malformed, or a number or nesting beyond what JSON readers take"
+    what = "cut off, malformed, a number beyond a double (1e400), or nested deeper than 1,024"
     document.add("critical", "fhir.json.syntax", place, f"not JSON, at line {line} column {column}: {what}")
 
 

@@ -106,7 +106,7 @@ def _times(document: Document, frame: Frame) -> None:
         born, died = read_fhir(resource["birthDate"], "date"), read_fhir(resource["deceasedDateTime"], "dateTime")
         path = shown_place((frame.place, "deceasedDateTime", None))
         if isinstance(born, Moment) and isinstance(died, Moment) and died.bounds()[1] < born.bounds()[0]:
-            document.add_all([document.context.finding("major", "datetimes.order", path, "Death lies before birth")])
+            document.add_all([document.context.finding("major", "datetimes.order", path, "The date of death is before the date of birth")])
 
 
 def _value_sets(document: Document) -> None:

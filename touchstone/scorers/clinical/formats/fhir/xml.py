@@ -14,6 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 from touchstone.scorers.clinical.report import Context, Report
+from touchstone.scorers.installing import install_extras
 
 #: A parsed tree takes about ten times the size of its text.
 BYTES_MAX: Final = 32 * 1024 * 1024
@@ -36,7 +37,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         document.add("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
         return None
     if find_spec("lxml") is None:
-        document.skip("fhir.xml", "FHIR XML needs lxml; install the extra clinical")
+        document.skip("fhir.xml", f"FHIR XML needs lxml; {install_extras('clinical')}")
         return None
     from lxml import etree
 
@@ -49,7 +50,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         root = etree.fromstring(data, etree.XMLParser(**strict))
     except etree.XMLSyntaxError as error:
         line, column = error.position
-        document.add("critical", "fhir.xml.syntax", None, f"not well-formed XML, at line {line} column {column}; or beyond what XML readers take")
+        document.add("critical", "fhir.xml.syntax", None, f"not well-formed XML, at line {line} column {column}; or nested deeper than 256 elements")
         return None
     except ValueError:
         document.add("critical", "fhir.xml.syntax", None, "not XML that can be read: its encoding is unknown")
@@ -148,7 +149,7 @@ class _Reader:
 
     def _text(self, element: Any, place: Place) -> None:
         if any(text and text.strip() for text in (element.text, *(child.tail for child in element))):
-            self._add("text", place, "text stands between elements; FHIR XML keeps values in the attribute value")
+            self._add("text", place, "text between elements; FHIR XML keeps values in the attribute value")
 
     def _member(self, name: str, children: list[Any], field: Field | None, into: dict[str, Any], place: Place, depth: int) -> None:
         """Convert all children of one name to one member."""

@@ -64,7 +64,7 @@ class _Batches:
 
     def header(self, segment: Segment) -> None:
         if any(earlier.name == segment.name for earlier in self.opened) or (segment.name == "FHS" and self.opened):
-            self._findings.add("major", "structure.batch", segment.path, f"{segment.name} stands inside of an open batch")
+            self._findings.add("major", "structure.batch", segment.path, f"{segment.name} inside a batch that has not ended; end the batch first")
         self.opened.append(segment)
         if segment.name == "BHS":
             self._messages = 0

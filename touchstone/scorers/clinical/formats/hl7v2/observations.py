@@ -156,14 +156,14 @@ class Observations:
         if compiled(version.name, kind, None, repeats=True).fullmatch(value):
             if kind == "SN" and segment.component(5, 1) not in COMPARATORS:
                 text = "SN.1 is none of >, <, >=, <=, = and <>"
-                self.findings.add("major", "observations.comparator", f"{segment.path}-5", text, suggestion="A number alone stands in SN.2, as ^100")
+                self.findings.add("major", "observations.comparator", f"{segment.path}-5", text, suggestion="Put a number without comparator in SN.2, as ^100")
             return
         self._disagreement(segment, version, kind, value)
 
     def _absent(self, segment: Segment, fields: list[str]) -> None:
         """Check an observation without a value: allowed if its status says that there is none."""
         if fields[11] in {"F", "C"} and not fields[8]:
-            message = "A final result without a value, and without an interpretation that stands for it"
+            message = "A final result without a value, and without an interpretation code in its place"
             self.findings.add("major" if self.is_strict else "minor", "observations.value-missing", f"{segment.path}-5", message)
 
     def _disagreement(self, segment: Segment, version: Version, kind: str, value: str) -> None:

@@ -95,7 +95,7 @@ def check_document(data: bytes, context: Context, report: Report, source: Member
     if document.unread_lines:
         findings.add("critical", "structure.too-many-segments", "MSH", f"More than {SEGMENTS_MAX} segments; {document.unread_lines} lines were not looked at")
     for stray in document.strays:
-        findings.add("major", "structure.stray-segment", _where(stray), "A segment stands outside of any message", value=stray.name)
+        findings.add("major", "structure.stray-segment", _where(stray), "A segment outside of any message; messages begin with MSH", value=stray.name)
     check_envelope(document, findings)
     check_control_ids(document, findings)
     terms = Terms(source)
