@@ -66,6 +66,7 @@ async def a_queue(web: Served, folder: Path) -> None:
         (await web.client.patch(f"/api/cases/{event}", json=body, headers={"If-Match": etag})).raise_for_status()
 
 
+@pytest.mark.slow(80)
 async def test_no_view_has_a_serious_violation(look: Open, tmp_path: Path) -> None:
     pytest.importorskip("axe_playwright_python")
     made = await asyncio.to_thread(lambda: asyncio.run(seeded(36)))

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 import pytest
 
+from tests.integration import shared_classes
 from touchstone.ops.local.kafka import artifacts
 from touchstone.ops.local.kafka.cluster import KafkaCluster
 from touchstone.ops.local.kafka.processes import free_ports
@@ -125,7 +126,7 @@ def start_apache(folder: Path, **options: Any) -> KafkaCluster:
     reason = artifacts.missing()
     if reason is not None:
         absent(reason)
-    cluster = KafkaCluster(folder, port=0, tied=True, jvm=SHORT_LIVED, **options)
+    cluster = KafkaCluster(folder, port=0, tied=True, jvm=(*SHORT_LIVED, *shared_classes.options(SHORT_LIVED)), **options)
     try:
         cluster.start()
     except ConfigError as error:

@@ -25,6 +25,14 @@ def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[KafkaClu
     started.stop()
 
 
+@pytest.fixture(scope="module")
+def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaCluster]:
+    """One node for tests that only look at it, and for one that breaks it at last."""
+    started = start_apache(tmp_path_factory.mktemp("node") / "kafka")
+    yield started
+    started.stop()
+
+
 async def produce(cluster: KafkaCluster, value: bytes) -> int:
     async with asyncio.timeout(60), AIOKafkaProducer(bootstrap_servers=cluster.bootstrap_servers, acks="all", enable_idempotence=True) as producer:
         return int((await producer.send_and_wait("events", value, partition=0)).offset)
@@ -55,18 +63,15 @@ async def test_records_outlive_a_kill_a_restart_a_stop_and_another_owner(cluster
         found.stop()
 
 
-def test_a_second_start_changes_nothing_here_or_from_another_process(tmp_path: Path) -> None:
-    cluster = start_apache(tmp_path / "kafka")
-    try:
-        pids = [node.pid for node in cluster.nodes]
-        assert cluster.start() == cluster.bootstrap_servers
-        found = KafkaCluster.load(tmp_path / "kafka")
-        assert found is not None
-        assert found.alive() == {1: True}
-        assert found.start() == cluster.bootstrap_servers
-        assert [node.pid for node in found.nodes] == pids
-    finally:
-        cluster.stop()
+def test_a_second_start_changes_nothing_here_or_from_another_process(node: KafkaCluster) -> None:
+    node.start()
+    pids = [one.pid for one in node.nodes]
+    assert node.start() == node.bootstrap_servers
+    found = KafkaCluster.load(node.data_dir)
+    assert found is not None
+    assert found.alive() == {1: True}
+    assert found.start() == node.bootstrap_servers
+    assert [one.pid for one in found.nodes] == pids
 
 
 def test_a_tied_node_ends_with_its_owner_even_by_sigkill(tmp_path: Path) -> None:
@@ -88,14 +93,15 @@ def test_a_tied_node_ends_with_its_owner_even_by_sigkill(tmp_path: Path) -> None
     assert wait_until(lambda: not is_running(pid, marker), 10)
 
 
-def test_a_node_that_cannot_start_says_why_and_leaves_nothing_running(tmp_path: Path) -> None:
-    cluster = start_apache(tmp_path / "kafka")
-    cluster.stop()
-    meta = cluster.nodes[0].data_dir / "meta.properties"
-    meta.write_text(meta.read_text().replace("node.id=1", "node.id=7"))
+def test_a_node_that_cannot_start_says_why_and_leaves_nothing_running(node: KafkaCluster) -> None:
+    node.stop()
+    meta = node.nodes[0].data_dir / "meta.properties"
+    right = meta.read_text()
+    meta.write_text(right.replace("node.id=1", "node.id=7"))
     with pytest.raises(ConfigError, match=r"Kafka node 1 exited at once: .*server\.log"):
-        cluster.start()
-    assert cluster.alive() == {1: False}
+        node.start()
+    assert node.alive() == {1: False}
+    meta.write_text(right)
 
 
 def test_the_command_starts_tells_and_stops(tmp_path: Path) -> None:
