@@ -111,6 +111,7 @@ WATCH_THE_STATE = """() => {
 }"""
 
 
+@pytest.mark.slow(30)
 async def test_the_state_is_true_through_15000_events_to_catch_up_and_a_killed_broker(start: Start, broker: Broker, space: Namespace, look: Open) -> None:
     many = 15_000
     (port,) = free_ports("127.0.0.1", 1)

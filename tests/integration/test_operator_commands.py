@@ -406,7 +406,7 @@ def test_no_child_outlives_a_parent_that_is_killed(up_with_one_suite: Up) -> Non
     assert gone(children, 15)
 
 
-@pytest.mark.slow(45)
+@pytest.mark.slow(80)
 @pytest.mark.timeout(600)
 def test_the_demo_adds_up_in_a_dumb_terminal(tmp_path: Path) -> None:
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TERM": "dumb", "LANG": "C", "PYTHONPATH": str(Path.cwd())}

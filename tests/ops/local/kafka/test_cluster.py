@@ -38,6 +38,7 @@ async def produce(cluster: KafkaCluster, value: bytes) -> int:
         return int((await producer.send_and_wait("events", value, partition=0)).offset)
 
 
+@pytest.mark.slow(30)
 async def test_records_outlive_a_kill_a_restart_a_stop_and_another_owner(cluster: KafkaCluster) -> None:
     Broker("apache", cluster.bootstrap_servers, cluster=cluster).create_topics({"events": 1})
     assert await produce(cluster, b"0") == 0
