@@ -15,6 +15,7 @@ from typing import Any, Self
 import psutil
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
 
 from tests.integration.brokers import Broker, Namespace, SecuredBroker
 from tests.ops.commands import Commands, Ran
@@ -25,6 +26,7 @@ from touchstone.schemas.settings.house import Settings, TopicSettings
 from touchstone.scorers.installing import install_extras
 from touchstone.scorers.safe import SUITE as SAFE
 from touchstone.streams.topics.dlq import LETTER, REDRIVEN, RESOLUTION
+from touchstone.streams.wire.clients import existing_topics
 from touchstone.streams.wire.dead_letter import dead_letter
 
 CANARY = "zanzibar-canary"
@@ -72,6 +74,17 @@ class Scene:
                     for records in (await consumer.getmany(timeout_ms=200)).values():
                         found += records
                 return sorted(found, key=lambda record: (record.partition, record.offset))
+
+        return asyncio.run(work())
+
+    def topics_there(self) -> set[str]:
+        async def work() -> set[str]:
+            admin = AIOKafkaAdminClient(bootstrap_servers=self.broker.bootstrap_servers)
+            await admin.start()
+            try:
+                return set(await existing_topics(admin))
+            finally:
+                await admin.close()
 
         return asyncio.run(work())
 
@@ -253,6 +266,16 @@ def test_one_event_of_two_suites_is_sent_back_once(scene: Scene) -> None:
     scene("dlq", "redrive", "0:0")
     assert len(scene.kept(source)) == 1
     assert scene.json("dlq", "list") == []
+
+
+def test_a_letter_of_a_topic_that_is_gone_does_not_make_it_anew(scene: Scene) -> None:
+    gone = f"{scene.topics.generations}-gone"
+    scene.send(scene.topics.dead, letter(topic=gone) | {"partition": 0})
+    ran = scene("dlq", "redrive", "0:0")
+    assert ran.code == 3
+    assert f"topic {gone} is gone" in ran.err
+    assert scene.json("dlq", "list")[0]["resolution"] is None
+    assert gone not in scene.topics_there()
 
 
 def test_a_letter_without_payload_is_refused_but_can_be_discarded(scene: Scene) -> None:

@@ -95,6 +95,20 @@ async def test_redriving_sends_an_event_once_for_all_suites_that_refused_it() ->
     assert [(step.letter.id, [also.id for also in step.also]) for step in steps] == [("0:0", ["0:1"]), ("0:2", [])]
 
 
+async def test_an_event_that_went_back_is_not_sent_again_for_the_letter_of_a_slower_suite() -> None:
+    found = await box(letter_record(0), resolution_record(1, "0:0"), letter_record(2, suite="slower"), letter_record(3, suite="slower", source=8))
+    late, other = plan(found, found.open(), "redriven")
+    assert (late.letter.id, other.letter.id, other.refused) == ("0:2", "0:3", None)
+    assert "went back already, with letter 0:0; discard it (touchstone dlq discard 0:2)" in str(late.refused)
+    (step,) = plan(found, [late.letter], "discarded")
+    assert step.refused is None
+
+
+async def test_a_topic_made_anew_has_events_of_its_own_that_never_went_back() -> None:
+    found = await box(letter_record(0), resolution_record(1, "0:0"), letter_record(2, suite="slower", timestamp=6))
+    assert [step.refused for step in plan(found, found.open(), "redriven")] == [None]
+
+
 async def test_discarding_concerns_one_suite_only() -> None:
     found = await box(letter_record(0), letter_record(1, suite="other"))
     (step,) = plan(found, [found.find("0:0")], "discarded")

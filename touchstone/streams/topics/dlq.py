@@ -17,7 +17,7 @@ from aiokafka.errors import KafkaError
 from touchstone.schemas.settings.house import Settings
 from touchstone.scorers.base import ConfigError
 from touchstone.streams.topics.log_reader import LogReader, header_texts, moment
-from touchstone.streams.wire.clients import client_options, unreachable
+from touchstone.streams.wire.clients import client_options, existing_topics, open_admin, unreachable
 from touchstone.streams.wire.codec import Header, Record
 from touchstone.streams.wire.dead_letter import (
     BATCH,
@@ -196,12 +196,18 @@ def plan(box: Letterbox, chosen: Sequence[DeadLetter], resolution: Resolution, r
     """One step per event, however many letters of it were chosen; a step that must not be taken holds the reason."""
     steps: list[Step] = []
     settled: set[str] = set()
+    sent = {letter.source: letter for letter in box.letters if letter.resolution == "redriven"} if resolution == "redriven" else {}
     for letter in chosen:
         if letter.id in settled:
             continue
         same = box.same_event(letter) if resolution == "redriven" else [letter]
         settled.update(other.id for other in same)
-        steps.append(Step(letter, tuple(other for other in same if other is not letter), _refusal(letter, resolution, redrives_max)))
+        refused = _refusal(letter, resolution, redrives_max)
+        earlier = sent.get(letter.source)
+        if refused is None and earlier is not None and earlier.is_of_event_of(letter):
+            # A slower suite's letter came after the event had gone back, which that suite reads too.
+            refused = f"is about an event that went back already, with letter {earlier.id}; discard it (touchstone dlq discard {letter.id})"
+        steps.append(Step(letter, tuple(other for other in same if other is not letter), refused))
     return steps
 
 
@@ -235,6 +241,7 @@ class Desk:
         self._settings = settings
         self._reader = reader
         self._producer: AIOKafkaProducer = None
+        self._topics: dict[str, set[int]] = {}
 
     async def __aenter__(self) -> Self:
         """Connect."""
@@ -274,11 +281,23 @@ class Desk:
         await self._send(self._settings.topics.dead, value, f"{RESOLUTION_KEY_PREFIX}{letter.id}".encode(), headers, letter.partition)
 
     async def _partitions(self, topic: str) -> set[int]:
-        """Partitions of a topic. Raises `ConfigError` if the broker does not answer."""
-        try:
-            return set(await asyncio.wait_for(self._producer.partitions_for(topic), self._settings.kafka.request_timeout_s))
-        except (KafkaError, OSError, TimeoutError) as error:
-            raise ConfigError(f"topic {topic} cannot be written to ({type(error).__name__}); check that it exists") from None
+        """Partitions of a topic. Raises `ConfigError` if it is gone or the broker does not answer.
+
+        The list of all topics is read, once: where brokers create topics on demand, the question for one that is gone would make it anew.
+        """
+        if topic not in self._topics:
+            try:
+                admin = await open_admin(self._settings.kafka)
+                try:
+                    found = await asyncio.wait_for(existing_topics(admin), self._settings.kafka.request_timeout_s)
+                finally:
+                    await admin.close()
+            except (KafkaError, OSError, TimeoutError) as error:
+                raise ConfigError(unreachable(self._settings.kafka, error)) from None
+            self._topics = {name: {entry["partition"] for entry in entries} for name, entries in found.items()}
+        if topic not in self._topics:
+            raise ConfigError(f"topic {topic} is gone; create it again, or discard its letters: the letters listed so far are done, the rest are not")
+        return self._topics[topic]
 
     async def _send(self, topic: str, value: bytes | None, key: bytes | None, headers: Sequence[Header], partition: int | None) -> None:
         """Send one record and wait for the broker's acknowledgement."""
