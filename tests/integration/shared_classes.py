@@ -27,7 +27,11 @@ def options(jvm: tuple[str, ...]) -> tuple[str, ...]:
     java = Path(kafka.java).resolve()
     made_with = hashlib.sha256(f"{java} {java.stat().st_mtime_ns} {kafka.libs} {jvm}".encode()).hexdigest()[:12]
     archive = kafka.libs.parent / f"classes-for-tests-{made_with}.jsa"
-    with archive.with_suffix(".lock").open("w") as turn:
+    try:
+        turn = archive.with_suffix(".lock").open("w")
+    except OSError:  # jars of somebody else's, which this user cannot write beside
+        return ()
+    with turn:
         fcntl.flock(turn, fcntl.LOCK_EX)
         if not archive.is_file():
             _make(archive, jvm)
