@@ -18,6 +18,11 @@ def install_extras(*extras: str) -> str:
     return f"install the extra{'s' if len(extras) > 1 else ''} {named}: {install_command(sorted(extras))}"
 
 
+def extra_named(extra: str) -> str:
+    """The same for results and other texts that leave this machine: nothing about it is in them."""
+    return f"install the extra {extra} (pip install '{DISTRIBUTION}[{extra}]', or make setup in a checkout)"
+
+
 def install_again() -> str:
     """What to do about an installation that lacks files of its own."""
     return f"install Touchstone again: {install_command()}"

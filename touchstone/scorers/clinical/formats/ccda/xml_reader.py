@@ -13,7 +13,7 @@ from typing import Any, Final
 from touchstone.scorers.clinical.formats.ccda.document import Document
 from touchstone.scorers.clinical.formats.ccda.element_names import CDA
 from touchstone.scorers.clinical.formats.ccda.options import ATTRIBUTE_CHARS_MAX, ATTRIBUTES_MAX
-from touchstone.scorers.installing import install_extras
+from touchstone.scorers.installing import extra_named
 
 #: Encodings that documents may declare; each is decoded to the same characters on every machine.
 _ENCODINGS: Final = {"utf8": "utf-8", "utf16": "utf-16", "usascii": "ascii", "ascii": "ascii", "iso88591": "iso-8859-1", "windows1252": "windows-1252"}
@@ -68,7 +68,7 @@ def read(data: bytes, document: Document) -> bool:
         document.add("critical", "ccda.xml.size", None, f"Larger than {options.bytes_max:,} bytes: not read")
         return False
     if find_spec("lxml") is None:
-        document.skip("ccda", f"C-CDA needs lxml; {install_extras('clinical')}")
+        document.skip("ccda", f"C-CDA needs lxml; {extra_named('clinical')}")
         return False
     text = _decoded(data, document)
     if text is None:

@@ -14,7 +14,7 @@ from touchstone.scorers.clinical.formats.fhir.document import Document, Place
 from touchstone.scorers.clinical.formats.fhir.options import Options
 from touchstone.scorers.clinical.formats.fhir.tables import Field, Type, definitions
 from touchstone.scorers.clinical.report import Context, Report
-from touchstone.scorers.installing import install_extras
+from touchstone.scorers.installing import extra_named
 
 #: A parsed tree takes about ten times the size of its text.
 BYTES_MAX: Final = 32 * 1024 * 1024
@@ -37,7 +37,7 @@ def read_xml(data: bytes, document: Document) -> dict[str, Any] | None:
         document.add("critical", "fhir.xml.size", None, f"XML larger than {BYTES_MAX:,} bytes: not read")
         return None
     if find_spec("lxml") is None:
-        document.skip("fhir.xml", f"FHIR XML needs lxml; {install_extras('clinical')}")
+        document.skip("fhir.xml", f"FHIR XML needs lxml; {extra_named('clinical')}")
         return None
     from lxml import etree
 
