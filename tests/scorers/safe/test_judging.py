@@ -123,7 +123,7 @@ async def test_two_verdicts_on_one_question_are_none() -> None:
     assert ([one.code for one in card.failures], server.seen.requests) == (["wrong_form"], 2)
 
 
-@pytest.mark.parametrize("asked", [case(terms=["policy"]), case(questions=["", " \n"])])
+@pytest.mark.parametrize("asked", [case(terms=["policy"]), case(terms=["policy"], questions=["", " \n"])])
 async def test_a_case_without_a_question_is_not_asked_about(asked: Any) -> None:
     async with judged() as (scorer, server):
         card = await scorer.score(asked)
@@ -300,7 +300,7 @@ async def test_questions_beyond_the_bound_are_said_to_be_not_judged() -> None:
         return verdicts(*((number, "harmless") for number in range(1, QUESTIONS_MAX + 1)))
 
     async with judged(answer) as (scorer, server):
-        card = await scorer.score(case(questions=[f"{ASKS} {number}" for number in range(QUESTIONS_MAX + 3)]))
+        card = await scorer.score(case(terms=["policy"], questions=[f"{ASKS} {number}" for number in range(QUESTIONS_MAX + 3)]))
         assert len(lines_of(server)) == QUESTIONS_MAX
     assert [one.reason for one in card.not_checked] == ["3 questions are beyond the 100 that are judged"]
 

@@ -44,6 +44,12 @@ def test_cr_without_expectations_is_one_even_for_an_empty_output() -> None:
     assert values() == {"CR": 1.0, "AH": 1.0, "AC": 1.0, "composite": 1.0}
 
 
+def test_a_case_that_expects_nothing_is_said_to_have_been_checked_for_nothing() -> None:
+    assert [one.check for one in QUOTING.evaluate(case(summary="a")).not_checked] == ["expectations"]
+    for some in (case(signals=["fever"]), case(terms=["fever"]), case(phrases=["fever"])):
+        assert QUOTING.evaluate(some).not_checked == ()
+
+
 def test_ah_looks_in_followup_questions_only() -> None:
     assert values(terms=["policy", "blame"], found=["policy"], summary="blame")["AH"] == 1.0
 

@@ -253,9 +253,7 @@ class Api:
             given = given.get("token") or given.get("ticket")
         grant = self._access.by_token(given) if isinstance(given, str) else None
         if grant is None:
-            raise UnknownClient(
-                BAD_TICKET if is_ticket else "the first message has no token of this service; send one of serve.tokens, or a ticket of POST /v1/ticket"
-            )
+            raise UnknownClient(BAD_TICKET if is_ticket else UNKNOWN_TEXT)
         return grant
 
     async def ticket(self, request: Request) -> Response:
