@@ -81,7 +81,6 @@ def test_promises_hold_while_the_disk_below_the_store_is_full(shared_apache: Bro
         pytest.skip(str(error))
 
 
-@pytest.mark.slow(60)
 @pytest.mark.apache
 def test_promises_hold_while_the_disk_below_the_broker_is_full(tmp_path: Path) -> None:
     try:
