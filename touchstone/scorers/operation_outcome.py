@@ -12,23 +12,10 @@ from touchstone.scorers.base import ConfigError
 _MESSAGE_ID: Final = "operationoutcome-message-id"
 _BROKEN: Final = frozenset({"error", "fatal"})
 #: Types of issues about the processing, not the document: `transient` and its children, and `security` with its own (FHIR R4, value set issue-type).
-_OF_PROCESSING: Final = frozenset(
-    [
-        "transient",
-        "lock-error",
-        "no-store",
-        "exception",
-        "timeout",
-        "incomplete",
-        "throttled",
-        "security",
-        "login",
-        "unknown",
-        "expired",
-        "forbidden",
-        "suppressed",
-    ]
-)
+_OF_PROCESSING: Final = frozenset({
+    "transient", "lock-error", "no-store", "exception", "timeout", "incomplete", "throttled",
+    "security", "login", "unknown", "expired", "forbidden", "suppressed",
+})  # fmt: skip
 #: The most severe first.
 SEVERITIES: Final = ("fatal", "error", "warning", "information")
 

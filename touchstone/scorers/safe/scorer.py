@@ -33,7 +33,7 @@ _FINDINGS = {
     "ac_missing": ("expectations.event_summary.must_contain_phrases", "an expected phrase is not in the summary"),
 }
 #: Of a case whose lists are all empty: the formulas give it 1, and a misspelt name of a list looks the same.
-NOTHING_EXPECTED = (NotChecked(check="expectations", reason="the case expects nothing, so each score is 1; check how its lists are spelt"),)
+_NOTHING_EXPECTED = (NotChecked(check="expectations", reason="the case expects nothing, so each score is 1; check how its lists are spelt"),)
 
 
 @lru_cache(maxsize=4_096)
@@ -116,7 +116,7 @@ class SafeScorer:
             "findings": tuple(findings),
             "failures": (),
             "components_missing": (),
-            "not_checked": () if signals or terms or phrases else NOTHING_EXPECTED,
+            "not_checked": () if signals or terms or phrases else _NOTHING_EXPECTED,
             "details": {
                 "CR": {"found": _shown(signals_found), "missing": _shown(signals_missing)},
                 "AH": {"violations": _shown(violations)},

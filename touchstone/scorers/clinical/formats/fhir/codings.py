@@ -26,8 +26,6 @@ _UCUM = "http://unitsofmeasure.org"
 _GOOD_MAX = 50_000
 _GOOD_CHARS_MAX = 300
 _DISPLAY: dict[str, Severity] = {"error": "major", "warning": "minor"}
-#: Longer codes are not looked for in other writings.
-_SLIP_CHARS_MAX = 100
 _SEPARATORS = re.compile(r"[\s_-]+")
 #: In the address of each table of HL7 v2, whose codes R4 does not declare to be case-sensitive.
 _V2_TABLE = "/v2-"
@@ -145,7 +143,7 @@ class _CodingRules:
         if code in codes:
             later = later_codes().get(system, {}).get(code)
             return self._is_good_display(display, (codes[code], later or ""), place)
-        slip = _slips(system).get(_folded(code)) if len(code) <= _SLIP_CHARS_MAX else None
+        slip = _slips(system).get(_folded(code))
         if _V2_TABLE in system and code.lower() in _lower_case_codes(system):
             self._document.add("minor", "fhir.codings.case", at, "the code system writes this code with other capitals")
         elif slip:
